@@ -1,0 +1,131 @@
+# Keyroute. `make help` lists what can be made.
+#
+# Every .c file below partitioner/src and repartition/src is picked up by its folder; every test_*.c below a test folder
+# becomes a test program of that name. SAN=address,undefined (or thread) builds into a folder of its own.
+
+VERSION := $(shell sed -n 's/^\#define KR_VERSION "\(.*\)"/\1/p' partitioner/include/keyroute.h)
+PREFIX  ?= /usr/local
+DESTDIR ?=
+CC      ?= cc
+SAN     ?=
+comma   := ,
+BUILD   ?= build$(if $(SAN),-$(subst $(comma),-,$(SAN)))
+
+CFLAGS   ?= -O2 -g
+WARNINGS := -Wall -Wextra -Wpedantic -Werror
+ALL_CFLAGS := -std=c11 -D_GNU_SOURCE $(WARNINGS) -fvisibility=hidden -fPIC -MMD -MP $(CFLAGS) \
+              $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
+Q := $(if $(V),,@)
+ALL_LDFLAGS := $(LDFLAGS) $(if $(SAN),-fsanitize=$(SAN))
+
+CORE_SRC   := $(wildcard partitioner/src/*.c $(foreach d,hash key map policy capacity,partitioner/src/$(d)/*.c))
+PLUGIN_SRC := $(wildcard partitioner/src/plugin/*.c)
+TOOL_SRC   := $(wildcard repartition/src/*.c $(foreach d,decide io job report cli,repartition/src/$(d)/*.c))
+TOOL_LIB_SRC := $(filter-out repartition/src/cli/main.c,$(TOOL_SRC))
+
+CORE_OBJ     := $(CORE_SRC:%.c=$(BUILD)/obj/%.o)
+PLUGIN_OBJ   := $(PLUGIN_SRC:%.c=$(BUILD)/obj/%.o)
+TOOL_LIB_OBJ := $(TOOL_LIB_SRC:%.c=$(BUILD)/obj/%.o)
+MAIN_OBJ     := $(BUILD)/obj/repartition/src/cli/main.o
+
+CORE_TESTS := $(patsubst partitioner/test/%.c,$(BUILD)/test/%,$(wildcard partitioner/test/test_*.c))
+TOOL_TESTS := $(patsubst repartition/test/%.c,$(BUILD)/test/%,$(wildcard repartition/test/test_*.c))
+CORE_TEST_HELPERS := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out partitioner/test/test_%.c,$(wildcard partitioner/test/*.c)))
+TOOL_TEST_HELPERS := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out repartition/test/test_%.c,$(wildcard repartition/test/*.c)))
+
+# What the parts need. The plugin takes nothing of librdkafka at link time: it binds to its host's copy when it is loaded.
+CORE_LIBS := -ljansson -lz
+TOOL_LIBS := -lrdkafka -lxxhash -lm -lpthread $(CORE_LIBS)
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.PHONY: all help check test demo bench install uninstall clean format deps deps-demo deps-test fuzz
+
+all: $(BUILD)/keyroute.so $(BUILD)/libkeyroute.a $(BUILD)/libkeyroute.so $(BUILD)/keyroute.pc $(BUILD)/repartition ## build the plugin, the library and the tool into build/
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-10s %s\n", $$1, $$2 }'
+	@echo '  variables: PREFIX=/usr/local DESTDIR= SAN=address,undefined|thread CFLAGS= V='
+
+$(BUILD)/obj/%.o: %.c
+	@mkdir -p $(@D)
+	$(if $(V),,@echo '  CC  $@')
+	$(Q)$(CC) $(ALL_CFLAGS) $(CPPFLAGS) -Ipartitioner/include $(INCLUDES) -c $< -o $@
+
+# Inside the tree each part sees only what it may use: the core its own folder, the tool the core's public header.
+$(BUILD)/obj/repartition/%.o: INCLUDES := -Irepartition/src
+$(BUILD)/obj/partitioner/%.o: INCLUDES := -Ipartitioner/src
+
+$(BUILD)/libkeyroute.a: $(CORE_OBJ)
+	@rm -f $@
+	$(if $(V),,@echo '  AR  $@')
+	$(Q)$(AR) rcs $@ $^
+
+$(BUILD)/libkeyroute.so.0: $(CORE_OBJ)
+	$(if $(V),,@echo '  LD  $@')
+	$(Q)$(CC) $(ALL_LDFLAGS) -shared -Wl,-soname,libkeyroute.so.0 -Wl,-z,defs -o $@ $^ $(CORE_LIBS)
+
+$(BUILD)/libkeyroute.so: $(BUILD)/libkeyroute.so.0
+	@ln -sf libkeyroute.so.0 $@
+
+# -z nodelete: its function pointers stay registered in a client even when the object would be closed.
+# The version script hides the core's public API here: the plugin exports conf_init and nothing else.
+$(BUILD)/keyroute.so: $(PLUGIN_OBJ) $(BUILD)/libkeyroute.a partitioner/src/plugin/exports.map
+	$(if $(V),,@echo '  LD  $@')
+	$(Q)$(CC) $(ALL_LDFLAGS) -shared -Wl,-z,nodelete $(if $(SAN),,-Wl,-z$(comma)defs) \
+	      -Wl,--version-script,partitioner/src/plugin/exports.map -o $@ $(PLUGIN_OBJ) $(BUILD)/libkeyroute.a $(CORE_LIBS) -ldl
+
+$(BUILD)/librepartition.a: $(TOOL_LIB_OBJ)
+	@rm -f $@
+	$(if $(V),,@echo '  AR  $@')
+	$(Q)$(AR) rcs $@ $^
+
+$(BUILD)/repartition: $(MAIN_OBJ) $(BUILD)/librepartition.a $(BUILD)/libkeyroute.a
+	$(if $(V),,@echo '  LD  $@')
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(TOOL_LIBS)
+
+$(BUILD)/keyroute.pc: partitioner/keyroute.pc.in Makefile
+	@mkdir -p $(@D)
+	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' $< > $@
+
+$(CORE_TESTS): $(BUILD)/test/%: $(BUILD)/obj/partitioner/test/%.o $(CORE_TEST_HELPERS) $(BUILD)/libkeyroute.a
+	@mkdir -p $(@D)
+	$(if $(V),,@echo '  LD  $@')
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lcmocka $(CORE_LIBS) -lm -lpthread -ldl
+
+$(TOOL_TESTS): $(BUILD)/test/%: $(BUILD)/obj/repartition/test/%.o $(TOOL_TEST_HELPERS) $(BUILD)/librepartition.a $(BUILD)/libkeyroute.a
+	@mkdir -p $(@D)
+	$(if $(V),,@echo '  LD  $@')
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lcmocka $(TOOL_LIBS)
+
+check: all $(CORE_TESTS) $(TOOL_TESTS) ## the inner loop: every test that needs no broker, in seconds (SAN= for sanitizers)
+	@scripts/run-unit-tests $(BUILD) $(CORE_TESTS) $(TOOL_TESTS)
+
+test: ## everything, with its own set-up: sanitizers, fuzzing, real Kafka, real clients
+	@scripts/test
+
+demo: ## the main job on an embedded cluster, no broker needed
+	@scripts/install-deps demo
+	@$(MAKE) --no-print-directory -s all
+	@examples/demo/demo
+
+bench: ## ratios against librdkafka's own partitioner and a bare copy loop (real Kafka)
+	@scripts/bench
+
+install: all ## install below PREFIX (and DESTDIR)
+	@scripts/install '$(BUILD)' '$(DESTDIR)' '$(PREFIX)' '$(VERSION)'
+
+uninstall: ## remove what install put there
+	@scripts/install --remove '$(BUILD)' '$(DESTDIR)' '$(PREFIX)' '$(VERSION)'
+
+deps: ## install the Debian packages that building needs
+	@scripts/install-deps build
+
+format: ## clang-format the tree
+	clang-format -i $(shell git ls-files '*.c' '*.h')
+
+clean: ## remove what was built
+	rm -rf build build-*
+
+# Every object names the headers it read.
+-include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)

@@ -1,0 +1,167 @@
+/**
+ * Keyroute's routing core: which partition a Kafka record belongs in, by one pinned policy.
+ *
+ * Everything here is a pure function of (policy, topic, key bytes, partition count). No broker, clock or lock;
+ * files are read by kr_policy_load() alone. A loaded policy never changes, so threads share it freely.
+ *
+ *   struct kr_error err;
+ *   kr_policy_t *policy = kr_policy_load("keyroute.json", &err);
+ *   const kr_rule_t *rule = kr_policy_rule(policy, "orders");
+ *   int32_t p = kr_rule_partition(rule, key, key_len, partition_cnt);
+ */
+#ifndef KEYROUTE_H
+#define KEYROUTE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define KR_VERSION "0.1.0"
+
+#if defined(__GNUC__)
+#define KR_API __attribute__((visibility("default")))
+#else
+#define KR_API
+#endif
+
+/** Why a call failed. text is one line, ready to print: what, where, what was expected. Lives on the caller's stack. */
+struct kr_error {
+        char text[512];
+};
+
+/** @returns the version of the library that is linked, such as "0.1.0". Static storage. */
+KR_API const char *kr_version(void);
+
+/* ---- hash functions ------------------------------------------------------------------------------------------ */
+
+/** A hash function as one family of clients uses it, sign handling included. Static storage, never freed. */
+typedef struct kr_hash kr_hash_t;
+
+/** What a client does with a record that has no bytes to hash. */
+typedef enum {
+        KR_SPREAD, /**< spread over partitions by the client (sticky, random or round robin): no fixed partition */
+        KR_HASHED, /**< hashed like any other key: one fixed partition                                           */
+        KR_FIRST,  /**< always partition 0                                                                       */
+        KR_REFUSED /**< the client fails                                                                         */
+} kr_keyless_t;
+
+/** @returns the hash function of that exact name, or NULL. */
+KR_API const kr_hash_t *kr_hash_find(const char *name);
+
+/** @returns the i-th hash function in table order, or NULL past the end. */
+KR_API const kr_hash_t *kr_hash_at(size_t i);
+
+KR_API const char *kr_hash_name(const kr_hash_t *hash);
+
+/** @returns the clients whose default this is, one line for people, such as "Java, Kafka Streams, kafkajs 2". */
+KR_API const char *kr_hash_clients(const kr_hash_t *hash);
+
+/** @returns what a user of these clients sets to route as Java does, one line. */
+KR_API const char *kr_hash_fix(const kr_hash_t *hash);
+
+/** @returns what those clients do with a NULL key. */
+KR_API kr_keyless_t kr_hash_null_key(const kr_hash_t *hash);
+
+/** @returns what those clients do with an empty key (length 0, not NULL). */
+KR_API kr_keyless_t kr_hash_empty_key(const kr_hash_t *hash);
+
+/**
+ * The hash value after the client's own sign handling (mask, absolute value or unsigned), so that
+ * `value % partition_cnt` is the client's partition.
+ *
+ * @param key      bytes at any alignment; may be NULL when key_len is 0
+ * @returns the value. Cannot fail, allocates nothing, safe from any thread.
+ */
+KR_API uint64_t kr_hash_value(const kr_hash_t *hash, const void *key, size_t key_len);
+
+/* ---- policies ------------------------------------------------------------------------------------------------- */
+
+/** A loaded policy: which topic is routed by which rule. Immutable. */
+typedef struct kr_policy kr_policy_t;
+
+/** One topic's rule inside a policy. Borrowed: lives as long as its policy. */
+typedef struct kr_rule kr_rule_t;
+
+/**
+ * Reads a policy file (format: docs/policy.md).
+ * @returns a policy, the caller's to kr_policy_free(); or NULL with *err naming file, line or JSON path, and what was
+ *          expected there.
+ */
+KR_API kr_policy_t *kr_policy_load(const char *path, struct kr_error *err);
+
+/** The same from memory; `name` stands for the file name in messages. */
+KR_API kr_policy_t *kr_policy_parse(const char *json, size_t len, const char *name, struct kr_error *err);
+
+/** A policy that routes every topic by this hash, modulo its partition count. NULL with *err for an unknown name. */
+KR_API kr_policy_t *kr_policy_from_hash(const char *hash_name, struct kr_error *err);
+
+/** Frees; NULL is allowed. */
+KR_API void kr_policy_free(kr_policy_t *policy);
+
+/**
+ * The rule for a topic: its exact name first, else the matching pattern with the most literal characters.
+ * @returns the rule, or NULL when the policy does not name the topic. Allocates nothing.
+ */
+KR_API const kr_rule_t *kr_policy_rule(const kr_policy_t *policy, const char *topic);
+
+/** @returns the i-th rule (exact names first), or NULL past the end. */
+KR_API const kr_rule_t *kr_policy_rule_at(const kr_policy_t *policy, size_t i);
+
+/** @returns the topic name or pattern as written in the policy. */
+KR_API const char *kr_rule_topic(const kr_rule_t *rule);
+
+/** @returns the partition count that the rule is pinned to, or 0 when any count is accepted. */
+KR_API int32_t kr_rule_partitions(const kr_rule_t *rule);
+
+/** @returns the rule's hash function. */
+KR_API const kr_hash_t *kr_rule_hash(const kr_rule_t *rule);
+
+/** @returns 16 hex digits over all that routes and nothing else (not names, locations, comments or key order). */
+KR_API const char *kr_rule_fingerprint(const kr_rule_t *rule);
+
+/** @returns a short description for logs, such as "murmur2 modulo". Borrowed from the rule. */
+KR_API const char *kr_rule_describe(const kr_rule_t *rule);
+
+/* ---- routing -------------------------------------------------------------------------------------------------- */
+
+/** Negative results of routing: the record must be refused, never placed somewhere else. */
+enum {
+        KR_ERR_PARTITION_COUNT = -1, /**< the topic's count differs from the pinned one, or is not positive */
+        KR_ERR_KEY_REJECTED = -2     /**< the policy says to reject a key it cannot take apart             */
+};
+
+/**
+ * The partition of a keyed record. This is the one function that computes a partition; the plugin, the tool and the
+ * tests all call it. A record whose key is NULL is a different question and is never asked here.
+ *
+ * @param key            bytes at any alignment; may be NULL when key_len is 0, which means the empty key
+ * @param partition_cnt  all partitions of the topic, also those without a leader
+ * @returns 0 .. partition_cnt - 1, or a KR_ERR_ value. Allocates nothing, takes no lock, safe from any thread.
+ */
+KR_API int32_t kr_rule_partition(const kr_rule_t *rule, const void *key, size_t key_len, int32_t partition_cnt);
+
+/** One routing decision in full, for people and reports. */
+struct kr_routing {
+        int32_t partition;    /**< as kr_rule_partition()                                         */
+        uint64_t hash;        /**< the value that the map took, 0 where it takes none              */
+        const char *location; /**< where that partition lives, borrowed from the rule; or NULL     */
+};
+
+/** The same decision as kr_rule_partition(), told in full. */
+KR_API void kr_rule_route(const kr_rule_t *rule, const void *key, size_t key_len, int32_t partition_cnt,
+                          struct kr_routing *routing);
+
+/** @returns the location of a partition by the rule, borrowed; or NULL when the rule names none for it. */
+KR_API const char *kr_rule_location(const kr_rule_t *rule, int32_t partition);
+
+/** @returns one line that tells why a negative result was given, for this rule and count. Static per code. */
+KR_API const char *kr_strerror(int32_t err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

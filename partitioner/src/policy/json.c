@@ -1,0 +1,207 @@
+#include "json.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+json_t *kr_json_parse(const char *text, size_t len, const char *name, struct kr_error *err)
+{
+        json_error_t jerr;
+        json_t *doc = json_loadb(text, len, JSON_REJECT_DUPLICATES, &jerr);
+
+        if (!doc)
+                snprintf(err->text, sizeof(err->text), "%s: line %d, column %d: %s", name, jerr.line, jerr.column,
+                         jerr.text);
+        return doc;
+}
+
+static void append(char *buf, size_t size, size_t *used, const char *text, size_t len)
+{
+        if (*used + len >= size)
+                len = size - 1 - *used;
+        memcpy(buf + *used, text, len);
+        *used += len;
+        buf[*used] = '\0';
+}
+
+/* A member's name that reads well unquoted stands after a dot, any other in brackets. Control bytes become '?'. */
+static void append_path(const struct kr_json *at, char *buf, size_t size, size_t *used)
+{
+        char part[96];
+        size_t len;
+
+        if (!at->parent)
+                return;
+        append_path(at->parent, buf, size, used);
+        if (!at->key)
+                snprintf(part, sizeof(part), "[%zu]", at->index);
+        else if (at->key[0] && strspn(at->key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-*") ==
+                                       strlen(at->key))
+                snprintf(part, sizeof(part), "%s%s", *used ? "." : "", at->key);
+        else
+                snprintf(part, sizeof(part), "[\"%s\"]", at->key);
+        len = strlen(part);
+        for (size_t i = 0; i < len; i++)
+                if ((unsigned char)part[i] < 0x20)
+                        part[i] = '?';
+        append(buf, size, used, part, len);
+}
+
+static const char *root_file(const struct kr_json *at)
+{
+        while (at->parent)
+                at = at->parent;
+        return at->file;
+}
+
+bool kr_json_fail(const struct kr_json *at, struct kr_error *err, const char *fmt, ...)
+{
+        char path[200] = "";
+        char message[300];
+        size_t used = 0;
+        va_list args;
+
+        append_path(at, path, sizeof(path), &used);
+        va_start(args, fmt);
+        vsnprintf(message, sizeof(message), fmt, args);
+        va_end(args);
+        snprintf(err->text, sizeof(err->text), "%.120s: %s%s%s", root_file(at), path, *path ? ": " : "", message);
+        return false;
+}
+
+static const char *type_name(const json_t *value)
+{
+        switch (json_typeof(value)) {
+        case JSON_OBJECT:
+                return "an object";
+        case JSON_ARRAY:
+                return "an array";
+        case JSON_STRING:
+                return "a string";
+        case JSON_INTEGER:
+                return "a whole number";
+        case JSON_REAL:
+                return "a decimal number";
+        case JSON_TRUE:
+        case JSON_FALSE:
+                return "true or false";
+        case JSON_NULL:
+                break;
+        }
+        return "null";
+}
+
+/* Levenshtein's distance, given up beyond short words. */
+static size_t distance(const char *a, const char *b)
+{
+        enum { MAX = 32 };
+        size_t row[MAX + 1];
+        size_t la = strlen(a), lb = strlen(b);
+
+        if (la > MAX || lb > MAX)
+                return MAX;
+        for (size_t j = 0; j <= lb; j++)
+                row[j] = j;
+        for (size_t i = 1; i <= la; i++) {
+                size_t diagonal = row[0];
+
+                row[0] = i;
+                for (size_t j = 1; j <= lb; j++) {
+                        size_t above = row[j];
+                        size_t best = diagonal + (a[i - 1] != b[j - 1]);
+
+                        best = above + 1 < best ? above + 1 : best;
+                        row[j] = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
+                        diagonal = above;
+                }
+        }
+        return row[lb];
+}
+
+const char *kr_closest(const char *word, const char *const *names, size_t cnt)
+{
+        const char *closest = NULL;
+        size_t best = strlen(word) / 3 + 2;
+
+        for (size_t i = 0; i < cnt; i++) {
+                size_t d = distance(word, names[i]);
+
+                if (d < best) {
+                        best = d;
+                        closest = names[i];
+                }
+        }
+        return closest;
+}
+
+bool kr_json_object(const struct kr_json *at, const char *const *known, struct kr_error *err)
+{
+        const char *key;
+        json_t *value;
+        size_t cnt = 0;
+
+        if (!json_is_object(at->value))
+                return kr_json_fail(at, err, "expected an object, found %s", type_name(at->value));
+        while (known[cnt])
+                cnt++;
+        json_object_foreach(at->value, key, value)
+        {
+                char list[160] = "";
+                size_t used = 0;
+                const char *closest;
+                bool ok = false;
+
+                for (size_t i = 0; i < cnt && !ok; i++)
+                        ok = !strcmp(known[i], key);
+                if (!ok && !strcmp(key, "comment")) {
+                        struct kr_json comment = kr_json_member(at, key);
+                        const char *text;
+
+                        if (!kr_json_string(&comment, &text, err))
+                                return false;
+                        ok = true;
+                }
+                if (ok)
+                        continue;
+                closest = kr_closest(key, known, cnt);
+                if (closest)
+                        return kr_json_fail(at, err, "unknown field \"%.60s\"; did you mean \"%s\"?", key, closest);
+                for (size_t i = 0; i < cnt; i++) {
+                        append(list, sizeof(list), &used, i ? ", " : "", i ? 2 : 0);
+                        append(list, sizeof(list), &used, known[i], strlen(known[i]));
+                }
+                return kr_json_fail(at, err, "unknown field \"%.60s\"; expected one of: %s", key, list);
+        }
+        return true;
+}
+
+struct kr_json kr_json_member(const struct kr_json *at, const char *key)
+{
+        return (struct kr_json){ .parent = at, .key = key, .value = json_object_get(at->value, key) };
+}
+
+struct kr_json kr_json_element(const struct kr_json *at, size_t index)
+{
+        return (struct kr_json){ .parent = at, .index = index, .value = json_array_get(at->value, index) };
+}
+
+bool kr_json_string(const struct kr_json *at, const char **out, struct kr_error *err)
+{
+        if (!json_is_string(at->value))
+                return kr_json_fail(at, err, "expected a string, found %s", type_name(at->value));
+        *out = json_string_value(at->value);
+        return true;
+}
+
+bool kr_json_integer(const struct kr_json *at, int64_t min, int64_t max, int64_t *out, struct kr_error *err)
+{
+        if (!json_is_integer(at->value))
+                return kr_json_fail(at, err, "expected a whole number from %" PRId64 " to %" PRId64 ", found %s", min,
+                                    max, type_name(at->value));
+        *out = json_integer_value(at->value);
+        if (*out < min || *out > max)
+                return kr_json_fail(at, err, "expected a whole number from %" PRId64 " to %" PRId64 ", found %" PRId64,
+                                    min, max, *out);
+        return true;
+}

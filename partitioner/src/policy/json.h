@@ -1,0 +1,50 @@
+/**
+ * Strict reading of JSON: each step knows its path, so that every complaint names file, path and what was expected.
+ * A node lives on the stack of the function that visits it; children point at their parents.
+ */
+#ifndef KR_JSON_H
+#define KR_JSON_H
+
+#include "keyroute.h"
+
+#include <jansson.h>
+
+struct kr_json {
+        const struct kr_json *parent; /* NULL at the root */
+        const char *file;             /* at the root: what the document is called */
+        const char *key;              /* the member's name, or NULL for an element */
+        size_t index;                 /* the element's index, when key is NULL and parent is not */
+        json_t *value;                /* borrowed; NULL for an absent optional member */
+};
+
+/**
+ * Parses a document; duplicate members and anything after the end are errors that name the line.
+ * @returns the document, to be released with json_decref(); or NULL with *err.
+ */
+json_t *kr_json_parse(const char *text, size_t len, const char *name, struct kr_error *err);
+
+/** Sets *err to "FILE: PATH: message" and returns false, so that callers can return its result. */
+bool kr_json_fail(const struct kr_json *at, struct kr_error *err, const char *fmt, ...)
+        __attribute__((format(printf, 3, 4)));
+
+/**
+ * True when `at` is an object whose members are all in `known` (a NULL-terminated list); "comment" is always known and
+ * must be a string. The error lists what is known and, where a name is close, what was probably meant.
+ */
+bool kr_json_object(const struct kr_json *at, const char *const *known, struct kr_error *err);
+
+/** The member of an object; its value is NULL when absent. */
+struct kr_json kr_json_member(const struct kr_json *at, const char *key);
+
+struct kr_json kr_json_element(const struct kr_json *at, size_t index);
+
+/** A string without NUL inside, borrowed from the document. */
+bool kr_json_string(const struct kr_json *at, const char **out, struct kr_error *err);
+
+/** A whole number in [min, max]. */
+bool kr_json_integer(const struct kr_json *at, int64_t min, int64_t max, int64_t *out, struct kr_error *err);
+
+/** The name among `names` (of `cnt`) that is closest to `word`, or NULL when none is close. */
+const char *kr_closest(const char *word, const char *const *names, size_t cnt);
+
+#endif

@@ -1,0 +1,293 @@
+#include "policy.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define TOPIC_LEN_MAX     249        /* Kafka's own limit */
+#define POLICY_SIZE_MAX   (64 << 20) /* bytes of a policy file */
+#define PARTITION_CNT_MAX 1000000
+
+static const char TOPIC_CHARS[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+
+static bool parse_topic(struct kr_rule *rule, const char *topic, const struct kr_json *at, struct kr_error *err)
+{
+        size_t len = strlen(topic);
+
+        if (!len || len > TOPIC_LEN_MAX)
+                return kr_json_fail(at, err, "a topic name has 1 to %d characters", TOPIC_LEN_MAX);
+        for (size_t i = 0; i < len; i++) {
+                if (topic[i] == '*' || topic[i] == '?')
+                        rule->is_pattern = true;
+                else if (strchr(TOPIC_CHARS, topic[i]))
+                        rule->literal_cnt++;
+                else
+                        return kr_json_fail(at, err,
+                                            "a topic name holds letters, digits, '.', '_', '-', and in a pattern '*' "
+                                            "and '?'");
+        }
+        rule->topic = strdup(topic);
+        return rule->topic || kr_json_fail(at, err, "out of memory");
+}
+
+static bool parse_hash(struct kr_rule *rule, const struct kr_json *at, struct kr_error *err)
+{
+        const char *names[64];
+        const char *name, *closest;
+        size_t cnt = 0;
+
+        rule->hash = kr_hash_find("murmur2");
+        if (!at->value)
+                return true;
+        if (!kr_json_string(at, &name, err))
+                return false;
+        rule->hash = kr_hash_find(name);
+        if (rule->hash)
+                return true;
+        for (const kr_hash_t *hash; cnt < sizeof(names) / sizeof(names[0]) && (hash = kr_hash_at(cnt)); cnt++)
+                names[cnt] = hash->name;
+        closest = kr_closest(name, names, cnt);
+        return kr_json_fail(at, err, "no hash \"%.60s\"; %s%s%s", name, closest ? "did you mean \"" : "",
+                            closest ? closest : "repartition route --list-hashes lists them", closest ? "\"?" : "");
+}
+
+static bool fingerprint(struct kr_rule *rule, const struct kr_json *at, struct kr_error *err)
+{
+        struct kr_canon *canon = kr_canon_new();
+
+        if (!canon)
+                return kr_json_fail(at, err, "out of memory");
+        kr_canon_add(canon, "keyroute=1");
+        kr_canon_add(canon, "partitions=%" PRId32, rule->partition_cnt);
+        kr_key_canon(&rule->key, canon);
+        kr_canon_add(canon, "hash=%s", rule->hash->name);
+        kr_map_canon(&rule->map, canon);
+        kr_canon_finish(canon, rule->fingerprint);
+        return true;
+}
+
+static bool parse_rule(struct kr_rule *rule, const struct kr_json *at, struct kr_error *err)
+{
+        static const char *const fields[] = { "partitions", "key", "hash", "map", "locations", NULL };
+        struct kr_json partitions_at, key_at, hash_at, map_at, locations_at;
+        bool whole_key;
+        int64_t cnt = 0;
+
+        if (!parse_topic(rule, at->key, at, err) || !kr_json_object(at, fields, err))
+                return false;
+        partitions_at = kr_json_member(at, "partitions");
+        if (partitions_at.value && !kr_json_integer(&partitions_at, 1, PARTITION_CNT_MAX, &cnt, err))
+                return false;
+        rule->partition_cnt = (int32_t)cnt;
+        key_at = kr_json_member(at, "key");
+        hash_at = kr_json_member(at, "hash");
+        map_at = kr_json_member(at, "map");
+        locations_at = kr_json_member(at, "locations");
+        if (!kr_key_parse(&rule->key, &key_at, err) || !parse_hash(rule, &hash_at, err) ||
+            !kr_map_parse(&rule->map, &map_at, rule->partition_cnt, err) ||
+            !kr_locations_parse(&rule->locations, &locations_at, rule->partition_cnt, err))
+                return false;
+        whole_key = !rule->key.kind->project;
+        snprintf(rule->description, sizeof(rule->description), "%s%s%s %s", whole_key ? "" : rule->key.kind->use,
+                 whole_key ? "" : " ", rule->hash->name, rule->map.kind->name);
+        return fingerprint(rule, at, err);
+}
+
+static int by_precedence(const void *a, const void *b)
+{
+        const struct kr_rule *x = a, *y = b;
+
+        if (x->is_pattern != y->is_pattern)
+                return x->is_pattern ? 1 : -1;
+        if (x->is_pattern && x->literal_cnt != y->literal_cnt)
+                return x->literal_cnt > y->literal_cnt ? -1 : 1;
+        return strcmp(x->topic, y->topic);
+}
+
+static bool parse_document(kr_policy_t *policy, const struct kr_json *root, struct kr_error *err)
+{
+        static const char *const fields[] = { "keyroute", "topics", NULL };
+        struct kr_json version_at, topics_at;
+        const char *topic;
+        json_t *value;
+        int64_t version;
+
+        if (!kr_json_object(root, fields, err))
+                return false;
+        version_at = kr_json_member(root, "keyroute");
+        topics_at = kr_json_member(root, "topics");
+        if (!version_at.value)
+                return kr_json_fail(root, err, "\"keyroute\": 1 is missing: the version of the policy format");
+        if (!json_is_integer(version_at.value) || (version = json_integer_value(version_at.value)) != 1)
+                return kr_json_fail(&version_at, err, "expected 1, the only version of the policy format so far");
+        if (!json_is_object(topics_at.value))
+                return kr_json_fail(topics_at.value ? &topics_at : root, err,
+                                    "expected \"topics\": an object with a rule for each topic name or pattern");
+        if (!json_object_size(topics_at.value))
+                return kr_json_fail(&topics_at, err, "expected at least one topic; \"*\" stands for all");
+        policy->rules = calloc(json_object_size(topics_at.value), sizeof(*policy->rules));
+        if (!policy->rules)
+                return kr_json_fail(root, err, "out of memory");
+        json_object_foreach(topics_at.value, topic, value)
+        {
+                struct kr_json rule_at = kr_json_member(&topics_at, topic);
+
+                /* Counted first, so that a rule that fails half-way is released with the policy. */
+                if (!parse_rule(&policy->rules[policy->rule_cnt++], &rule_at, err))
+                        return false;
+        }
+        qsort(policy->rules, policy->rule_cnt, sizeof(*policy->rules), by_precedence);
+        while (policy->exact_cnt < policy->rule_cnt && !policy->rules[policy->exact_cnt].is_pattern)
+                policy->exact_cnt++;
+        return true;
+}
+
+kr_policy_t *kr_policy_parse(const char *json, size_t len, const char *name, struct kr_error *err)
+{
+        struct kr_json root = { .file = name };
+        kr_policy_t *policy = NULL;
+
+        root.value = kr_json_parse(json, len, name, err);
+        if (!root.value)
+                return NULL;
+        policy = calloc(1, sizeof(*policy));
+        if (!policy)
+                kr_json_fail(&root, err, "out of memory");
+        else if (!parse_document(policy, &root, err)) {
+                kr_policy_free(policy);
+                policy = NULL;
+        }
+        json_decref(root.value);
+        return policy;
+}
+
+/* Reads a whole regular file. NULL with *err. */
+static char *read_file(const char *path, size_t *len, struct kr_error *err)
+{
+        FILE *file = fopen(path, "rb");
+        char *text = NULL;
+        struct stat st;
+
+        if (!file || fstat(fileno(file), &st)) {
+                snprintf(err->text, sizeof(err->text), "%.300s: cannot read the policy file: %s", path, strerror(errno));
+                goto out;
+        }
+        if (!S_ISREG(st.st_mode) || st.st_size > POLICY_SIZE_MAX) {
+                snprintf(err->text, sizeof(err->text), "%.300s: expected a policy file of at most %d MiB, found %s", path,
+                         POLICY_SIZE_MAX >> 20, S_ISREG(st.st_mode) ? "a larger one" : "no regular file");
+                goto out;
+        }
+        *len = (size_t)st.st_size;
+        text = malloc(*len + 1);
+        if (!text || fread(text, 1, *len, file) != *len) {
+                snprintf(err->text, sizeof(err->text), "%.300s: cannot read the policy file: %s", path,
+                         text ? "it is shorter than it was" : "out of memory");
+                free(text);
+                text = NULL;
+        }
+out:
+        if (file)
+                fclose(file);
+        return text;
+}
+
+kr_policy_t *kr_policy_load(const char *path, struct kr_error *err)
+{
+        size_t len = 0;
+        char *text = read_file(path, &len, err);
+        kr_policy_t *policy = text ? kr_policy_parse(text, len, path, err) : NULL;
+
+        free(text);
+        return policy;
+}
+
+kr_policy_t *kr_policy_from_hash(const char *hash_name, struct kr_error *err)
+{
+        json_t *doc = json_pack("{s:i, s:{s:{s:s}}}", "keyroute", 1, "topics", "*", "hash", hash_name);
+        char *text = doc ? json_dumps(doc, 0) : NULL;
+        kr_policy_t *policy = NULL;
+
+        if (text)
+                policy = kr_policy_parse(text, strlen(text), "hash", err);
+        else
+                snprintf(err->text, sizeof(err->text), "hash: expected a name in UTF-8");
+        free(text);
+        json_decref(doc);
+        return policy;
+}
+
+void kr_policy_free(kr_policy_t *policy)
+{
+        if (!policy)
+                return;
+        for (size_t i = 0; i < policy->rule_cnt; i++) {
+                struct kr_rule *rule = &policy->rules[i];
+
+                free(rule->topic);
+                kr_key_release(&rule->key);
+                kr_map_release(&rule->map);
+                kr_locations_release(&rule->locations);
+        }
+        free(policy->rules);
+        free(policy);
+}
+
+const kr_rule_t *kr_policy_rule(const kr_policy_t *policy, const char *topic)
+{
+        size_t low = 0, high = policy->exact_cnt;
+
+        while (low < high) {
+                size_t middle = low + (high - low) / 2;
+                int order = strcmp(topic, policy->rules[middle].topic);
+
+                if (!order)
+                        return &policy->rules[middle];
+                if (order < 0)
+                        high = middle;
+                else
+                        low = middle + 1;
+        }
+        for (size_t i = policy->exact_cnt; i < policy->rule_cnt; i++)
+                if (!fnmatch(policy->rules[i].topic, topic, 0))
+                        return &policy->rules[i];
+        return NULL;
+}
+
+const kr_rule_t *kr_policy_rule_at(const kr_policy_t *policy, size_t i)
+{
+        return i < policy->rule_cnt ? &policy->rules[i] : NULL;
+}
+
+const char *kr_rule_topic(const kr_rule_t *rule)
+{
+        return rule->topic;
+}
+
+int32_t kr_rule_partitions(const kr_rule_t *rule)
+{
+        return rule->partition_cnt;
+}
+
+const kr_hash_t *kr_rule_hash(const kr_rule_t *rule)
+{
+        return rule->hash;
+}
+
+const char *kr_rule_fingerprint(const kr_rule_t *rule)
+{
+        return rule->fingerprint;
+}
+
+const char *kr_rule_describe(const kr_rule_t *rule)
+{
+        return rule->description;
+}
+
+const char *kr_rule_location(const kr_rule_t *rule, int32_t partition)
+{
+        return kr_locations_find(&rule->locations, partition);
+}

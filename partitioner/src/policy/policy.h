@@ -1,0 +1,30 @@
+/** What a policy is inside the core. Written once while it is parsed, never changed afterwards. */
+#ifndef KR_POLICY_H
+#define KR_POLICY_H
+
+#include "../hash/hash.h"
+#include "../key/key.h"
+#include "../map/map.h"
+#include "canon.h"
+#include "locations.h"
+
+struct kr_rule {
+        char *topic;          /* a name or a pattern */
+        bool is_pattern;      /* holds * or ? */
+        size_t literal_cnt;   /* characters of a pattern that stand for themselves */
+        int32_t partition_cnt; /* pinned, or 0 for any */
+        struct kr_key key;
+        const kr_hash_t *hash;
+        struct kr_map map;
+        struct kr_locations locations;
+        char fingerprint[KR_FINGERPRINT_SIZE];
+        char description[64];
+};
+
+struct kr_policy {
+        struct kr_rule *rules; /* exact names by strcmp, then patterns by falling literal_cnt, then strcmp */
+        size_t rule_cnt;
+        size_t exact_cnt;
+};
+
+#endif

@@ -1,0 +1,94 @@
+/** What every subcommand is made of. Each stands in a file cmd_NAME.c of its own; commands.c lists them. */
+#ifndef RP_COMMAND_H
+#define RP_COMMAND_H
+
+#include "cli/option.h"
+#include "error.h"
+
+#include <keyroute.h>
+
+/** Options that mean the same in every command. First member of every command's argument struct. */
+struct rp_common {
+        bool help;
+        bool version;
+        bool quiet;
+        const char *output;   /* "text" or "json" */
+        const char *progress; /* "auto" (a terminal), "always" or "never" */
+};
+
+/** How to reach Kafka: librdkafka's own properties, from a file, then single ones, then the address. */
+struct rp_client_args {
+        const char *bootstrap;
+        const char *config_file;
+        struct rp_list properties; /* "name=value" */
+};
+
+/** Which rule judges: a policy file, or one hash for everything, or (neither) Java's rule. */
+struct rp_policy_args {
+        const char *policy_file;
+        const char *hash;
+};
+
+struct rp_command {
+        const char *name;
+        const char *operands;    /* as --help shows them, such as "SRC DST" */
+        const char *summary;     /* one line */
+        const char *description; /* some paragraphs for --help and the man page */
+        const char *examples;    /* lines to copy, or NULL */
+        rp_option_tables_t options;
+        size_t args_size;
+        int operand_min, operand_max; /* -1: any number */
+        /**
+         * @param args  the command's struct, parsed; starts with struct rp_common
+         * @returns the exit code. Errors were printed by then, through rp_die().
+         */
+        int (*run)(void *args, char **operands, int operand_cnt);
+};
+
+extern const struct rp_command *const rp_commands[]; /* NULL-terminated */
+
+/** Rows for tables of struct T, whose members are `common`, `client` and `policy`. */
+#define RP_COMMON_OPTIONS(T)                                                                                          \
+        { "output", 0, RP_OPT_CHOICE, offsetof(T, common.output), "text|json", "how results are printed", "text",      \
+          0, 0, rp_output_choices },                                                                                  \
+        { "progress", 0, RP_OPT_CHOICE, offsetof(T, common.progress), "WHEN",                                          \
+          "progress line on stderr: auto (on a terminal), always, never", "auto", 0, 0, rp_progress_choices },         \
+        { "quiet", 'q', RP_OPT_FLAG, offsetof(T, common.quiet), NULL, "no progress and no notes on stderr", NULL,      \
+          0, 0, NULL },                                                                                               \
+        { "help", 'h', RP_OPT_FLAG, offsetof(T, common.help), NULL, "this text", NULL, 0, 0, NULL },                   \
+        { "version", 'V', RP_OPT_FLAG, offsetof(T, common.version), NULL, "versions of the tool and librdkafka",        \
+          NULL, 0, 0, NULL }
+
+#define RP_CLIENT_OPTIONS(T)                                                                                          \
+        { "bootstrap-server", 'b', RP_OPT_TEXT, offsetof(T, client.bootstrap), "HOST:PORT[,...]",                      \
+          "brokers to start from", NULL, 0, 0, NULL },                                                                \
+        { "property", 'X', RP_OPT_LIST, offsetof(T, client.properties), "NAME=VALUE",                                  \
+          "a librdkafka property; may be repeated", NULL, 0, 0, NULL },                                               \
+        { "config-file", 'F', RP_OPT_TEXT, offsetof(T, client.config_file), "FILE",                                    \
+          "librdkafka properties, one NAME=VALUE a line, as kcat reads them", NULL, 0, 0, NULL }
+
+#define RP_POLICY_OPTIONS(T)                                                                                          \
+        { "policy", 0, RP_OPT_TEXT, offsetof(T, policy.policy_file), "FILE",                                           \
+          "the routing policy; without one, Java's rule", NULL, 0, 0, NULL },                                         \
+        { "hash", 0, RP_OPT_TEXT, offsetof(T, policy.hash), "NAME",                                                    \
+          "judge by this hash function, modulo the partition count", NULL, 0, 0, NULL }
+
+extern const char *const rp_output_choices[];
+extern const char *const rp_progress_choices[];
+
+/** True when results go out as JSON. */
+bool rp_is_json(const struct rp_common *common);
+
+/** True when the progress line is wanted. */
+bool rp_wants_progress(const struct rp_common *common);
+
+/** Prints "repartition COMMAND: text" on stderr and returns the exit code of err->code. */
+int rp_die(const char *command, const struct rp_error *err);
+
+/**
+ * The policy that the arguments ask for; never both a file and a hash.
+ * @returns a policy, the caller's to kr_policy_free(); or NULL with *err (RP_ERR_USAGE).
+ */
+kr_policy_t *rp_policy_from_args(const struct rp_policy_args *args, struct rp_error *err);
+
+#endif

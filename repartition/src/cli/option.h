@@ -1,0 +1,62 @@
+/**
+ * Command-line options as rows of a table. One row feeds the parser, --help and the man page, so none can miss one.
+ * A command's arguments are a plain struct; each row says where in it the value goes.
+ */
+#ifndef RP_OPTION_H
+#define RP_OPTION_H
+
+#include "error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+typedef enum {
+        RP_OPT_FLAG,  /* bool: given or not                                         */
+        RP_OPT_TEXT,  /* const char *: the argument as it stands                     */
+        RP_OPT_CHOICE,/* const char *: one of row.choices, the row's own string      */
+        RP_OPT_COUNT, /* int64_t: a whole number in [min, max]                       */
+        RP_OPT_LIST   /* struct rp_list: may be given several times                  */
+} rp_opt_type_t;
+
+/** The arguments of an option that may be repeated, in order. The strings are the command line's own. */
+struct rp_list {
+        const char **items;
+        size_t cnt;
+};
+
+struct rp_option {
+        const char *name;   /* the long name without dashes; NULL ends a table */
+        char letter;        /* the short form, or 0 */
+        rp_opt_type_t type;
+        size_t offset;      /* offsetof() the field in the command's argument struct */
+        const char *arg;    /* what --help calls the argument, such as FILE; NULL for flags */
+        const char *help;   /* one line, no full stop */
+        const char *fallback; /* the default, as typed; NULL when there is none */
+        int64_t min, max;     /* RP_OPT_COUNT */
+        const char *const *choices; /* RP_OPT_CHOICE: NULL-terminated */
+};
+
+/** Several tables together, shared rows first written once. NULL-terminated. */
+typedef const struct rp_option *const *rp_option_tables_t;
+
+/**
+ * Parses argv[1..] (argv[0] is the command's name) into args, which starts zeroed. Defaults are filled in first.
+ * Options and operands may be mixed; everything after "--" is an operand. On success argv[*operand_at .. argc-1] are
+ * the operands. Text stays the command line's own; the lists are released by rp_options_release().
+ * @returns RP_OK, or RP_ERR_USAGE with *err naming the option and what was expected.
+ */
+rp_err_t rp_options_parse(rp_option_tables_t tables, void *args, int argc, char **argv, int *operand_at,
+                          struct rp_error *err);
+
+/** Frees what rp_options_parse() allocated inside args. */
+void rp_options_release(rp_option_tables_t tables, void *args);
+
+/** Prints the rows, aligned, for --help. */
+void rp_options_help(rp_option_tables_t tables, FILE *out);
+
+/** Prints the rows as mdoc list items, for the man page. */
+void rp_options_man(rp_option_tables_t tables, FILE *out);
+
+#endif

@@ -1,0 +1,214 @@
+#define RP_WITH_RDKAFKA
+#include "io/client.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static rp_err_t add(struct rp_client_config *config, const char *name, size_t name_len, const char *value,
+                    struct rp_error *err)
+{
+        char **names = realloc(config->names, (config->cnt + 1) * sizeof(*names));
+        char **values;
+
+        if (names)
+                config->names = names;
+        values = realloc(config->values, (config->cnt + 1) * sizeof(*values));
+        if (values)
+                config->values = values;
+        if (!names || !values || !(names[config->cnt] = strndup(name, name_len)))
+                return rp_fail(err, RP_ERR_FATAL, "out of memory");
+        if (!(values[config->cnt] = strdup(value))) {
+                free(names[config->cnt]);
+                return rp_fail(err, RP_ERR_FATAL, "out of memory");
+        }
+        config->cnt++;
+        return RP_OK;
+}
+
+static rp_err_t read_file(struct rp_client_config *config, const char *path, struct rp_error *err)
+{
+        FILE *file = fopen(path, "r");
+        char *line = NULL;
+        size_t size = 0;
+        int number = 0;
+        ssize_t len;
+        rp_err_t rc = RP_OK;
+
+        if (!file)
+                return rp_fail(err, RP_ERR_USAGE, "%.300s: cannot read the configuration file: %s", path,
+                               strerror(errno));
+        while (rc == RP_OK && (len = getline(&line, &size, file)) >= 0) {
+                char *text = line + strspn(line, " \t");
+                char *end = line + len;
+                char *equals;
+
+                number++;
+                while (end > text && strchr(" \t\r\n", end[-1]))
+                        end--;
+                *end = '\0';
+                if (!*text || *text == '#')
+                        continue;
+                equals = strchr(text, '=');
+                if (!equals || equals == text) {
+                        rc = rp_fail(err, RP_ERR_USAGE, "%.300s: line %d: expected NAME=VALUE", path, number);
+                        break;
+                }
+                end = equals;
+                while (end > text && strchr(" \t", end[-1]))
+                        end--;
+                equals++;
+                rc = add(config, text, (size_t)(end - text), equals + strspn(equals, " \t"), err);
+        }
+        if (rc == RP_OK && ferror(file))
+                rc = rp_fail(err, RP_ERR_USAGE, "%.300s: cannot read the configuration file: %s", path,
+                             strerror(errno));
+        free(line);
+        fclose(file);
+        return rc;
+}
+
+rp_err_t rp_client_config_read(struct rp_client_config *config, const char *config_file, const char *const *pairs,
+                               size_t pair_cnt, const char *bootstrap, struct rp_error *err)
+{
+        rp_err_t rc = RP_OK;
+        bool addressed = false;
+
+        *config = (struct rp_client_config){ 0 };
+        if (config_file)
+                rc = read_file(config, config_file, err);
+        for (size_t i = 0; rc == RP_OK && i < pair_cnt; i++) {
+                const char *equals = strchr(pairs[i], '=');
+
+                if (!equals || equals == pairs[i])
+                        rc = rp_fail(err, RP_ERR_USAGE, "-X %.100s: expected NAME=VALUE", pairs[i]);
+                else
+                        rc = add(config, pairs[i], (size_t)(equals - pairs[i]), equals + 1, err);
+        }
+        if (rc == RP_OK && bootstrap)
+                rc = add(config, "bootstrap.servers", strlen("bootstrap.servers"), bootstrap, err);
+        for (size_t i = 0; rc == RP_OK && i < config->cnt; i++)
+                addressed |= !strcmp(config->names[i], "bootstrap.servers") ||
+                             !strcmp(config->names[i], "metadata.broker.list");
+        if (rc == RP_OK && !addressed)
+                rc = rp_fail(err, RP_ERR_USAGE, "no broker named: give -b HOST:PORT, or bootstrap.servers in -F or -X");
+        if (rc != RP_OK)
+                rp_client_config_release(config);
+        return rc;
+}
+
+void rp_client_config_release(struct rp_client_config *config)
+{
+        for (size_t i = 0; i < config->cnt; i++) {
+                free(config->names[i]);
+                free(config->values[i]);
+        }
+        free(config->names);
+        free(config->values);
+        *config = (struct rp_client_config){ 0 };
+}
+
+const char *rp_client_version(void)
+{
+        return rd_kafka_version_str();
+}
+
+rp_err_t rp_client_set(rd_kafka_conf_t *conf, const char *name, const char *value, struct rp_error *err)
+{
+        char text[256];
+
+        if (rd_kafka_conf_set(conf, name, value, text, sizeof(text)) == RD_KAFKA_CONF_OK)
+                return RP_OK;
+        return rp_fail(err, RP_ERR_USAGE, "librdkafka %s: %s", rd_kafka_version_str(), text);
+}
+
+rd_kafka_conf_t *rp_client_conf(const struct rp_client_config *config, struct rp_error *err)
+{
+        rd_kafka_conf_t *conf = rd_kafka_conf_new();
+
+        if (rp_client_set(conf, "client.id", "repartition", err) != RP_OK)
+                goto fail;
+        for (size_t i = 0; i < config->cnt; i++)
+                if (rp_client_set(conf, config->names[i], config->values[i], err) != RP_OK)
+                        goto fail;
+        return conf;
+fail:
+        rd_kafka_conf_destroy(conf);
+        return NULL;
+}
+
+rp_err_t rp_err_from_kafka(rd_kafka_resp_err_t kerr)
+{
+        switch (kerr) {
+        case RD_KAFKA_RESP_ERR_NO_ERROR:
+                return RP_OK;
+        case RD_KAFKA_RESP_ERR__FENCED:
+        case RD_KAFKA_RESP_ERR_PRODUCER_FENCED:
+        case RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH:
+                return RP_ERR_FENCED;
+        case RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE:
+        case RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET:
+                return RP_ERR_INCOMPLETE;
+        case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
+        case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
+        case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
+        case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
+        case RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED:
+        case RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED:
+        case RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
+        case RD_KAFKA_RESP_ERR_POLICY_VIOLATION:
+                return RP_ERR_USAGE;
+        case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
+        case RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP:
+        case RD_KAFKA_RESP_ERR_INVALID_RECORD:
+        case RD_KAFKA_RESP_ERR__BAD_MSG:
+                return RP_ERR_BAD_RECORD;
+        case RD_KAFKA_RESP_ERR__TRANSPORT:
+        case RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN:
+        case RD_KAFKA_RESP_ERR__TIMED_OUT:
+        case RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT:
+        case RD_KAFKA_RESP_ERR__WAIT_COORD:
+        case RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS:
+        case RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE:
+        case RD_KAFKA_RESP_ERR_NOT_COORDINATOR:
+        case RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION:
+        case RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE:
+        case RD_KAFKA_RESP_ERR_NETWORK_EXCEPTION:
+        case RD_KAFKA_RESP_ERR_CONCURRENT_TRANSACTIONS:
+        case RD_KAFKA_RESP_ERR_UNSTABLE_OFFSET_COMMIT:
+        case RD_KAFKA_RESP_ERR_KAFKA_STORAGE_ERROR:
+        case RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS:
+        case RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS_AFTER_APPEND:
+        case RD_KAFKA_RESP_ERR__QUEUE_FULL:
+                return RP_ERR_RETRY;
+        default:
+                return RP_ERR_FATAL; /* unknown: never guess with someone's data */
+        }
+}
+
+rp_err_t rp_fail_kafka(struct rp_error *err, rd_kafka_error_t *kerr, const char *fmt, ...)
+{
+        char what[200];
+        va_list args;
+        rp_err_t code;
+
+        if (!kerr)
+                return RP_OK;
+        va_start(args, fmt);
+        vsnprintf(what, sizeof(what), fmt, args);
+        va_end(args);
+        code = rp_err_from_kafka(rd_kafka_error_code(kerr));
+        if (code == RP_ERR_FENCED)
+                ; /* is fatal for librdkafka too, but tells more */
+        else if (rd_kafka_error_is_fatal(kerr))
+                code = RP_ERR_FATAL;
+        else if (rd_kafka_error_txn_requires_abort(kerr))
+                code = RP_ERR_ABORT_BATCH;
+        else if (rd_kafka_error_is_retriable(kerr))
+                code = RP_ERR_RETRY;
+        rp_fail(err, code, "%s: %s", what, rd_kafka_error_string(kerr));
+        rd_kafka_error_destroy(kerr);
+        return code;
+}

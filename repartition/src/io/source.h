@@ -1,0 +1,50 @@
+/**
+ * The way in: a fixed range of one topic, partition by partition. kafka_source.c in earnest, memory_source.c in tests.
+ * A source belongs to one thread.
+ */
+#ifndef RP_SOURCE_H
+#define RP_SOURCE_H
+
+#include "error.h"
+#include "record.h"
+
+/** Offsets first .. end-1 of one partition. */
+struct rp_range {
+        int64_t first;
+        int64_t end;
+};
+
+/** Consecutive records of one partition, by rising offset. Borrowed until the next fetch of that partition. */
+struct rp_batch {
+        const struct rp_record *records;
+        size_t cnt;
+        int64_t next; /* where reading goes on; past control records and gaps. >= end: the range is read */
+};
+
+struct rp_source;
+
+struct rp_source_ops {
+        /** Low watermark and last stable offset of every partition, now. ranges has partition_cnt elements. */
+        rp_err_t (*bounds)(struct rp_source *source, struct rp_range *ranges, struct rp_error *err);
+
+        /** Begins to read these ranges; may be called again to rewind. An empty range (first >= end) is not read. */
+        rp_err_t (*start)(struct rp_source *source, const struct rp_range *ranges, struct rp_error *err);
+
+        /**
+         * More of one partition. Waits up to timeout_ms when nothing is there; then cnt is 0 and next unchanged.
+         * No record at or past the range's end is ever given.
+         * @returns RP_ERR_INCOMPLETE when records of the range are gone (retention), RP_ERR_RETRY for passing trouble.
+         */
+        rp_err_t (*fetch)(struct rp_source *source, int32_t partition, int timeout_ms, struct rp_batch *batch,
+                          struct rp_error *err);
+
+        void (*free)(struct rp_source *source);
+};
+
+struct rp_source {
+        const struct rp_source_ops *ops;
+        const char *topic;
+        int32_t partition_cnt;
+};
+
+#endif
