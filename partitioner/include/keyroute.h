@@ -144,9 +144,17 @@ enum {
  */
 KR_API int32_t kr_rule_partition(const kr_rule_t *rule, const void *key, size_t key_len, int32_t partition_cnt);
 
-/** One routing decision in full, for people and reports. */
+/** What became of the step that takes the routing bytes out of the key. */
+typedef enum {
+        KR_KEY_PROJECTED, /**< the bytes that the policy names route                                          */
+        KR_KEY_UNFRAMED,  /**< no registry frame was there to remove; the bytes routed as they are             */
+        KR_KEY_MISSING    /**< the key could not be taken apart: its whole bytes route, or it is refused       */
+} kr_key_outcome_t;
+
+/** One routing decision in full, for people, counters and reports. */
 struct kr_routing {
         int32_t partition;    /**< as kr_rule_partition()                                         */
+        kr_key_outcome_t outcome;
         uint64_t hash;        /**< the value that the map took, 0 where it takes none              */
         const char *location; /**< where that partition lives, borrowed from the rule; or NULL     */
 };

@@ -1,32 +1,34 @@
 /* The pipeline: project, hash, map. Nothing else in the tree computes a partition. */
 #include "policy/policy.h"
 
-static int32_t route(const kr_rule_t *rule, struct kr_bytes bytes, int32_t partition_cnt, uint64_t *hash)
+static int32_t route(const kr_rule_t *rule, struct kr_bytes bytes, int32_t partition_cnt, struct kr_routing *routing)
 {
+        struct kr_scratch scratch; /* not initialized: kr_key_project() sets what counts */
+
+        routing->hash = 0;
+        routing->outcome = KR_KEY_PROJECTED;
         if (partition_cnt < 1 || (rule->partition_cnt && rule->partition_cnt != partition_cnt))
                 return KR_ERR_PARTITION_COUNT;
-        if (rule->key.kind->project) {
-                int32_t refused = rule->key.kind->project(&rule->key, &bytes);
-
-                if (refused)
-                        return refused;
+        if (!kr_key_is_whole(&rule->key)) {
+                routing->outcome = kr_key_project(&rule->key, &bytes, &scratch);
+                if (routing->outcome == KR_KEY_MISSING && rule->key.reject_missing)
+                        return KR_ERR_KEY_REJECTED;
         }
-        *hash = rule->hash->value(bytes.data, bytes.len);
-        return rule->map.kind->partition(&rule->map, bytes, *hash, partition_cnt);
+        routing->hash = rule->hash->value(bytes.data, bytes.len);
+        return rule->map.kind->partition(&rule->map, bytes, routing->hash, partition_cnt);
 }
 
 int32_t kr_rule_partition(const kr_rule_t *rule, const void *key, size_t key_len, int32_t partition_cnt)
 {
-        uint64_t hash;
+        struct kr_routing routing;
 
-        return route(rule, (struct kr_bytes){ key, key_len }, partition_cnt, &hash);
+        return route(rule, (struct kr_bytes){ key, key_len }, partition_cnt, &routing);
 }
 
 void kr_rule_route(const kr_rule_t *rule, const void *key, size_t key_len, int32_t partition_cnt,
                    struct kr_routing *routing)
 {
-        routing->hash = 0;
-        routing->partition = route(rule, (struct kr_bytes){ key, key_len }, partition_cnt, &routing->hash);
+        routing->partition = route(rule, (struct kr_bytes){ key, key_len }, partition_cnt, routing);
         routing->location = routing->partition < 0 ? NULL : kr_rule_location(rule, routing->partition);
 }
 

@@ -1,37 +1,74 @@
-/** The first step of routing: which bytes of the key route. One row a kind; key.c has the table. */
+/**
+ * The first step of routing: which bytes of the key route. One row a kind; key.c has the table.
+ *
+ * A key use may stand over another one ("over": "payload" takes the frame off first); the chain is walked from the
+ * innermost outwards. What a step cannot take apart is a defined outcome, never a guess: the record's whole key routes,
+ * or the record is refused, as the policy says under "missing".
+ */
 #ifndef KR_KEY_H
 #define KR_KEY_H
 
 #include "../policy/canon.h"
 #include "../policy/json.h"
 
-/** Bytes inside the key, or inside a buffer of the caller; never owned. */
+/** Bytes inside the key, or inside the scratch; never owned. */
 struct kr_bytes {
         const unsigned char *data; /* may be NULL when len is 0 */
         size_t len;
 };
 
+/**
+ * Room for routing bytes that do not stand in the key as they are (several fields, numbers in another encoding).
+ * On the stack of the routing call, so that routing allocates nothing; it also bounds what a hostile key can cost.
+ */
+struct kr_scratch {
+        size_t used;
+        unsigned char data[4096];
+};
+
+/** Adds bytes to the scratch. False when they do not fit. */
+bool kr_scratch_add(struct kr_scratch *scratch, const void *data, size_t len);
+
 struct kr_key;
 
 struct kr_key_kind {
         const char *use; /* the value of key.use */
-        const char *const *fields;
+        const char *const *fields; /* beyond "use", "over" and "missing"; NULL-terminated */
         /* Reads the kind's own fields of the object `at`. NULL when there are none. */
         bool (*parse)(struct kr_key *key, const struct kr_json *at, struct kr_error *err);
         void (*release)(struct kr_key *key);
-        /* Narrows *bytes to what routes. 0, or a KR_ERR_ value. NULL when the whole key routes. */
-        int32_t (*project)(const struct kr_key *key, struct kr_bytes *bytes);
+        /* Narrows *bytes to what routes. NULL when all of it does. */
+        kr_key_outcome_t (*project)(const struct kr_key *key, struct kr_bytes *bytes, struct kr_scratch *scratch);
         void (*canon)(const struct kr_key *key, struct kr_canon *canon);
 };
 
 struct kr_key {
         const struct kr_key_kind *kind;
-        void *state; /* the kind's own, released by it */
+        void *state;         /* the kind's own, released by it */
+        struct kr_key *over; /* the step before this one, owned; or NULL */
+        bool reject_missing; /* of the outermost step: refuse what cannot be taken apart */
 };
 
 /** Reads the object "key" of a rule; an absent one means {"use": "bytes"}. */
 bool kr_key_parse(struct kr_key *key, const struct kr_json *at, struct kr_error *err);
 void kr_key_release(struct kr_key *key);
 void kr_key_canon(const struct kr_key *key, struct kr_canon *canon);
+
+/** True when every byte of the key routes, so that there is nothing to project. */
+static inline bool kr_key_is_whole(const struct kr_key *key)
+{
+        return !key->kind->project && !key->over;
+}
+
+/**
+ * Narrows *bytes (the whole key) to the bytes that route, or leaves it as it is when the outcome is KR_KEY_MISSING.
+ * Allocates nothing unless the kind says so.
+ */
+kr_key_outcome_t kr_key_project(const struct kr_key *key, struct kr_bytes *bytes, struct kr_scratch *scratch);
+
+extern const struct kr_key_kind kr_key_field;
+extern const struct kr_key_kind kr_key_tag;
+extern const struct kr_key_kind kr_key_payload;
+extern const struct kr_key_kind kr_key_windowed;
 
 #endif

@@ -91,7 +91,7 @@ static bool parse_rule(struct kr_rule *rule, const struct kr_json *at, struct kr
             !kr_map_parse(&rule->map, &map_at, rule->partition_cnt, err) ||
             !kr_locations_parse(&rule->locations, &locations_at, rule->partition_cnt, err))
                 return false;
-        whole_key = !rule->key.kind->project;
+        whole_key = kr_key_is_whole(&rule->key);
         snprintf(rule->description, sizeof(rule->description), "%s%s%s %s", whole_key ? "" : rule->key.kind->use,
                  whole_key ? "" : " ", rule->hash->name, rule->map.kind->name);
         return fingerprint(rule, at, err);
