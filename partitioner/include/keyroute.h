@@ -166,6 +166,25 @@ KR_API void kr_rule_route(const kr_rule_t *rule, const void *key, size_t key_len
 /** @returns the location of a partition by the rule, borrowed; or NULL when the rule names none for it. */
 KR_API const char *kr_rule_location(const kr_rule_t *rule, int32_t partition);
 
+/* ---- locations ------------------------------------------------------------------------------------------------ */
+
+/** Where partitions live, from a file of its own, such as {"0-11": "site-a", "12-23": "site-b"}. Immutable. */
+typedef struct kr_locations kr_locations_t;
+
+/**
+ * Reads a location file: the same object that a policy's rule has as "locations".
+ * @param partition_cnt  partitions of the topic, or 0 when it is not known
+ * @returns the locations, the caller's to kr_locations_free(); or NULL with *err naming file, place and what was
+ *          expected there.
+ */
+KR_API kr_locations_t *kr_locations_load(const char *path, int32_t partition_cnt, struct kr_error *err);
+
+/** @returns the partition's location, borrowed; or NULL when the file names none for it. */
+KR_API const char *kr_locations_name(const kr_locations_t *locations, int32_t partition);
+
+/** Frees; NULL is allowed. */
+KR_API void kr_locations_free(kr_locations_t *locations);
+
 /** @returns one line that tells why a negative result was given, for this rule and count. Static per code. */
 KR_API const char *kr_strerror(int32_t err);
 

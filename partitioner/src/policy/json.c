@@ -1,9 +1,14 @@
 #include "json.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+#define FILE_SIZE_MAX (64 << 20) /* bytes */
 
 json_t *kr_json_parse(const char *text, size_t len, const char *name, struct kr_error *err)
 {
@@ -14,6 +19,44 @@ json_t *kr_json_parse(const char *text, size_t len, const char *name, struct kr_
                 snprintf(err->text, sizeof(err->text), "%s: line %d, column %d: %s", name, jerr.line, jerr.column,
                          jerr.text);
         return doc;
+}
+
+char *kr_file_read(const char *path, const char *what, size_t *len, struct kr_error *err)
+{
+        struct stat st;
+        FILE *file = NULL;
+        char *text = NULL;
+
+        /* Looked at before it is opened: opening a FIFO would wait for a writer. */
+        if (stat(path, &st)) {
+                snprintf(err->text, sizeof(err->text), "%.300s: cannot read the %s file: %s", path, what,
+                         strerror(errno));
+                return NULL;
+        }
+        if (!S_ISREG(st.st_mode) || st.st_size > FILE_SIZE_MAX) {
+                snprintf(err->text, sizeof(err->text), "%.300s: expected a %s file of at most %d MiB, found %s", path,
+                         what, FILE_SIZE_MAX >> 20,
+                         S_ISDIR(st.st_mode)   ? "a directory"
+                         : S_ISREG(st.st_mode) ? "a larger one"
+                                               : "something that is not a regular file");
+                return NULL;
+        }
+        *len = (size_t)st.st_size;
+        text = malloc(*len + 1);
+        file = text ? fopen(path, "rb") : NULL;
+        if (!file || fread(text, 1, *len, file) != *len) {
+                snprintf(err->text, sizeof(err->text), "%.300s: cannot read the %s file: %s", path, what,
+                         !text               ? "out of memory"
+                         : file && feof(file) ? "it is shorter than it was"
+                                             : strerror(errno));
+                free(text);
+                text = NULL;
+        }
+        if (text)
+                text[*len] = '\0';
+        if (file)
+                fclose(file);
+        return text;
 }
 
 static void append(char *buf, size_t size, size_t *used, const char *text, size_t len)

@@ -23,6 +23,12 @@ struct kr_json {
  */
 json_t *kr_json_parse(const char *text, size_t len, const char *name, struct kr_error *err);
 
+/**
+ * Reads a whole regular file of at most 64 MiB; `what` it is, such as "policy", stands in messages.
+ * @returns the bytes, the caller's to free(), with a NUL behind them; or NULL with *err.
+ */
+char *kr_file_read(const char *path, const char *what, size_t *len, struct kr_error *err);
+
 /** Sets *err to "FILE: PATH: message" and returns false, so that callers can return its result. */
 bool kr_json_fail(const struct kr_json *at, struct kr_error *err, const char *fmt, ...)
         __attribute__((format(printf, 3, 4)));

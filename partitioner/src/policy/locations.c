@@ -115,3 +115,40 @@ const char *kr_locations_find(const struct kr_locations *locations, int32_t part
         }
         return NULL;
 }
+
+kr_locations_t *kr_locations_load(const char *path, int32_t partition_cnt, struct kr_error *err)
+{
+        struct kr_json root = { .file = path };
+        kr_locations_t *locations = NULL;
+        size_t len = 0;
+        char *text = kr_file_read(path, "location", &len, err);
+
+        if (!text)
+                return NULL;
+        root.value = kr_json_parse(text, len, path, err);
+        if (root.value) {
+                locations = calloc(1, sizeof(*locations));
+                if (!locations)
+                        kr_json_fail(&root, err, "out of memory");
+                else if (!kr_locations_parse(locations, &root, partition_cnt, err)) {
+                        kr_locations_free(locations);
+                        locations = NULL;
+                }
+        }
+        json_decref(root.value);
+        free(text);
+        return locations;
+}
+
+const char *kr_locations_name(const kr_locations_t *locations, int32_t partition)
+{
+        return kr_locations_find(locations, partition);
+}
+
+void kr_locations_free(kr_locations_t *locations)
+{
+        if (!locations)
+                return;
+        kr_locations_release(locations);
+        free(locations);
+}

@@ -1,15 +1,12 @@
 #include "policy.h"
 
-#include <errno.h>
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define TOPIC_LEN_MAX     249        /* Kafka's own limit */
-#define POLICY_SIZE_MAX   (64 << 20) /* bytes of a policy file */
 #define PARTITION_CNT_MAX 1000000
 
 static const char TOPIC_CHARS[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
@@ -34,11 +31,26 @@ static bool parse_topic(struct kr_rule *rule, const char *topic, const struct kr
         return rule->topic || kr_json_fail(at, err, "out of memory");
 }
 
-static bool parse_hash(struct kr_rule *rule, const struct kr_json *at, struct kr_error *err)
+/* "did you mean", or where the list is. buf lives as long as the message needs it. */
+static const char *hash_hint(const char *name, char *buf, size_t size)
 {
         const char *names[64];
-        const char *name, *closest;
+        const char *closest;
         size_t cnt = 0;
+
+        for (const kr_hash_t *hash; cnt < sizeof(names) / sizeof(names[0]) && (hash = kr_hash_at(cnt)); cnt++)
+                names[cnt] = hash->name;
+        closest = kr_closest(name, names, cnt);
+        if (!closest)
+                return "repartition route --list-hashes lists them";
+        snprintf(buf, size, "did you mean \"%s\"?", closest);
+        return buf;
+}
+
+static bool parse_hash(struct kr_rule *rule, const struct kr_json *at, struct kr_error *err)
+{
+        const char *name;
+        char hint[80];
 
         rule->hash = kr_hash_find("murmur2");
         if (!at->value)
@@ -46,13 +58,7 @@ static bool parse_hash(struct kr_rule *rule, const struct kr_json *at, struct kr
         if (!kr_json_string(at, &name, err))
                 return false;
         rule->hash = kr_hash_find(name);
-        if (rule->hash)
-                return true;
-        for (const kr_hash_t *hash; cnt < sizeof(names) / sizeof(names[0]) && (hash = kr_hash_at(cnt)); cnt++)
-                names[cnt] = hash->name;
-        closest = kr_closest(name, names, cnt);
-        return kr_json_fail(at, err, "no hash \"%.60s\"; %s%s%s", name, closest ? "did you mean \"" : "",
-                            closest ? closest : "repartition route --list-hashes lists them", closest ? "\"?" : "");
+        return rule->hash || kr_json_fail(at, err, "no hash \"%.60s\"; %s", name, hash_hint(name, hint, sizeof(hint)));
 }
 
 static bool fingerprint(struct kr_rule *rule, const struct kr_json *at, struct kr_error *err)
@@ -165,40 +171,10 @@ kr_policy_t *kr_policy_parse(const char *json, size_t len, const char *name, str
         return policy;
 }
 
-/* Reads a whole regular file. NULL with *err. */
-static char *read_file(const char *path, size_t *len, struct kr_error *err)
-{
-        FILE *file = fopen(path, "rb");
-        char *text = NULL;
-        struct stat st;
-
-        if (!file || fstat(fileno(file), &st)) {
-                snprintf(err->text, sizeof(err->text), "%.300s: cannot read the policy file: %s", path, strerror(errno));
-                goto out;
-        }
-        if (!S_ISREG(st.st_mode) || st.st_size > POLICY_SIZE_MAX) {
-                snprintf(err->text, sizeof(err->text), "%.300s: expected a policy file of at most %d MiB, found %s", path,
-                         POLICY_SIZE_MAX >> 20, S_ISREG(st.st_mode) ? "a larger one" : "no regular file");
-                goto out;
-        }
-        *len = (size_t)st.st_size;
-        text = malloc(*len + 1);
-        if (!text || fread(text, 1, *len, file) != *len) {
-                snprintf(err->text, sizeof(err->text), "%.300s: cannot read the policy file: %s", path,
-                         text ? "it is shorter than it was" : "out of memory");
-                free(text);
-                text = NULL;
-        }
-out:
-        if (file)
-                fclose(file);
-        return text;
-}
-
 kr_policy_t *kr_policy_load(const char *path, struct kr_error *err)
 {
         size_t len = 0;
-        char *text = read_file(path, &len, err);
+        char *text = kr_file_read(path, "policy", &len, err);
         kr_policy_t *policy = text ? kr_policy_parse(text, len, path, err) : NULL;
 
         free(text);
@@ -207,17 +183,17 @@ kr_policy_t *kr_policy_load(const char *path, struct kr_error *err)
 
 kr_policy_t *kr_policy_from_hash(const char *hash_name, struct kr_error *err)
 {
-        json_t *doc = json_pack("{s:i, s:{s:{s:s}}}", "keyroute", 1, "topics", "*", "hash", hash_name);
-        char *text = doc ? json_dumps(doc, 0) : NULL;
-        kr_policy_t *policy = NULL;
+        const kr_hash_t *hash = kr_hash_find(hash_name);
+        char text[160];
+        char hint[80];
 
-        if (text)
-                policy = kr_policy_parse(text, strlen(text), "hash", err);
-        else
-                snprintf(err->text, sizeof(err->text), "hash: expected a name in UTF-8");
-        free(text);
-        json_decref(doc);
-        return policy;
+        if (!hash) {
+                snprintf(err->text, sizeof(err->text), "no hash \"%.60s\"; %s", hash_name,
+                         hash_hint(hash_name, hint, sizeof(hint)));
+                return NULL;
+        }
+        snprintf(text, sizeof(text), "{\"keyroute\": 1, \"topics\": {\"*\": {\"hash\": \"%s\"}}}", hash->name);
+        return kr_policy_parse(text, strlen(text), "hash", err);
 }
 
 void kr_policy_free(kr_policy_t *policy)

@@ -1,52 +1,384 @@
 /* repartition route: where keys belong, without a broker. */
 #include "cli/command.h"
+#include "cli/key_format.h"
+#include "report/key_json.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct args {
         struct rp_common common;
         struct rp_policy_args policy;
         int64_t partitions;
         const char *topic;
+        const char *key_format;
+        const char *keys_file;
+        const char *locations_file;
+        bool all_hashes;
+        bool list_hashes;
 };
 
 static const struct rp_option options[] = {
-        { "partitions", 'p', RP_OPT_COUNT, offsetof(struct args, partitions), "N",
+        { "partitions", 0, RP_OPT_COUNT, offsetof(struct args, partitions), "N",
           "partitions of the topic; needed unless the policy pins them", NULL, 1, 1000000, NULL },
-        { "topic", 't', RP_OPT_TEXT, offsetof(struct args, topic), "TOPIC", "the topic whose rule routes", NULL, 0, 0,
-          NULL },
         RP_POLICY_OPTIONS(struct args),
+        { "topic", 't', RP_OPT_TEXT, offsetof(struct args, topic), "TOPIC",
+          "the topic whose rule in the policy routes; needed when it has more than one", NULL, 0, 0, NULL },
+        { "keys", 0, RP_OPT_TEXT, offsetof(struct args, keys_file), "FILE",
+          "keys, one a line, instead of operands or standard input", NULL, 0, 0, NULL },
+        { "key-format", 0, RP_OPT_CHOICE, offsetof(struct args, key_format), "FORMAT",
+          "how keys are written: text, hex, base64, int32, int64 or uuid", "text", 0, 0, rp_key_format_names },
+        { "locations", 0, RP_OPT_TEXT, offsetof(struct args, locations_file), "FILE",
+          "where partitions live, such as {\"0-11\": \"site-a\"}; instead of the policy's own", NULL, 0, 0, NULL },
+        { "all-hashes", 0, RP_OPT_FLAG, offsetof(struct args, all_hashes), NULL,
+          "what every hash function makes of each key", NULL, 0, 0, NULL },
+        { "list-hashes", 0, RP_OPT_FLAG, offsetof(struct args, list_hashes), NULL,
+          "list the hash functions, who uses them and what mends it; no keys", NULL, 0, 0, NULL },
         RP_COMMON_OPTIONS(struct args),
         { 0 },
 };
 static const struct rp_option *const tables[] = { options, NULL };
 
-static int run(void *raw, char **operands, int operand_cnt)
-{
-        struct args *args = raw;
-        struct rp_error err;
-        kr_policy_t *policy = rp_policy_from_args(&args->policy, &err);
-        const kr_rule_t *rule;
+enum { HASH_MAX = 256 };
 
-        if (!policy)
-                return rp_die("route", &err);
-        rule = kr_policy_rule(policy, args->topic ? args->topic : "x");
-        for (int i = 0; i < operand_cnt; i++) {
+/* Everything that one key needs, made ready before the first is read. */
+struct router {
+        const struct args *args;
+        const struct rp_key_format *format;
+        kr_policy_t *policy;
+        const kr_rule_t *rule;
+        int32_t partition_cnt;
+        kr_locations_t *locations; /* NULL: the rule's own */
+        kr_policy_t *hashes[HASH_MAX]; /* --all-hashes: one policy a function, NULL-terminated */
+        struct rp_key key;
+        uint64_t refused_cnt;
+};
+
+static const char *keyless_name(kr_keyless_t keyless)
+{
+        switch (keyless) {
+        case KR_SPREAD:
+                return "spread";
+        case KR_HASHED:
+                return "hashed";
+        case KR_FIRST:
+                return "partition 0";
+        case KR_REFUSED:
+                break;
+        }
+        return "refused";
+}
+
+static void print_member(const char *name, const char *text)
+{
+        printf(", \"%s\": ", name);
+        rp_print_json_string(stdout, text, strlen(text));
+}
+
+static int list_hashes(bool json)
+{
+        const kr_hash_t *hash;
+
+        for (size_t i = 0; (hash = kr_hash_at(i)); i++) {
+                const char *null_key = keyless_name(kr_hash_null_key(hash));
+                const char *empty_key = keyless_name(kr_hash_empty_key(hash));
+
+                if (json) {
+                        printf("{\"hash\": \"%s\"", kr_hash_name(hash));
+                        print_member("clients", kr_hash_clients(hash));
+                        print_member("null_key", null_key);
+                        print_member("empty_key", empty_key);
+                        print_member("fix", kr_hash_fix(hash));
+                        puts("}");
+                } else {
+                        printf("%s%s\n  used by     %s\n  NULL key    %s\n  empty key   %s\n  to be Java  %s\n",
+                               i ? "\n" : "", kr_hash_name(hash), kr_hash_clients(hash), null_key, empty_key,
+                               kr_hash_fix(hash));
+                }
+        }
+        return RP_EXIT_CLEAN;
+}
+
+static const char *location_of(const struct router *router, int32_t partition)
+{
+        return router->locations ? kr_locations_name(router->locations, partition)
+                                 : kr_rule_location(router->rule, partition);
+}
+
+static void print_json_location(const char *location)
+{
+        fputs(", \"location\": ", stdout);
+        if (location)
+                rp_print_json_string(stdout, location, strlen(location));
+        else
+                fputs("null", stdout);
+}
+
+/* As many of the clients as fit a line of 80 columns; --list-hashes has them all. */
+static int clients_width(const char *clients)
+{
+        enum { ROOM = 36 };
+        size_t len = strlen(clients);
+
+        if (len <= ROOM)
+                return (int)len;
+        for (len = ROOM; len && !(clients[len] == ',' || clients[len] == ';'); len--)
+                ;
+        return len ? (int)len : ROOM;
+}
+
+static void print_all_hashes(const struct router *router, const char *text, size_t len, bool json)
+{
+        if (json) {
+                putchar('{');
+                rp_print_json_key(stdout, router->key.data, router->key.len);
+                printf(", \"partitions\": %" PRId32 ", \"functions\": [", router->partition_cnt);
+        } else {
+                fwrite(text, 1, len, stdout);
+                printf("\n  %-18s %10s %9s   used by\n", "hash", "value", "partition");
+        }
+        for (size_t i = 0; router->hashes[i]; i++) {
+                const kr_rule_t *rule = kr_policy_rule_at(router->hashes[i], 0);
+                const kr_hash_t *hash = kr_rule_hash(rule);
                 struct kr_routing routing;
 
-                kr_rule_route(rule, operands[i], strlen(operands[i]), (int32_t)args->partitions, &routing);
-                printf("%s\t%" PRId32 "\n", operands[i], routing.partition);
+                kr_rule_route(rule, router->key.data, router->key.len, router->partition_cnt, &routing);
+                if (json) {
+                        printf("%s{\"hash\": \"%s\", \"hash_value\": %" PRIu64 ", \"partition\": %" PRId32,
+                               i ? ", " : "", kr_hash_name(hash), routing.hash, routing.partition);
+                        if (router->locations)
+                                print_json_location(kr_locations_name(router->locations, routing.partition));
+                        putchar('}');
+                } else {
+                        printf("  %-18s %10" PRIu64 " %9" PRId32 "   %.*s\n", kr_hash_name(hash), routing.hash,
+                               routing.partition, clients_width(kr_hash_clients(hash)), kr_hash_clients(hash));
+                }
         }
-        kr_policy_free(policy);
-        return RP_EXIT_CLEAN;
+        puts(json ? "]}" : "");
+}
+
+static void print_routing(struct router *router, const char *text, size_t len, bool json)
+{
+        struct kr_routing routing;
+        const char *location;
+
+        kr_rule_route(router->rule, router->key.data, router->key.len, router->partition_cnt, &routing);
+        router->refused_cnt += routing.partition < 0;
+        location = routing.partition < 0 ? NULL : location_of(router, routing.partition);
+        if (json) {
+                putchar('{');
+                rp_print_json_key(stdout, router->key.data, router->key.len);
+                printf(", \"hash\": \"%s\"", kr_hash_name(kr_rule_hash(router->rule)));
+                if (routing.partition < 0) {
+                        fputs(", \"hash_value\": null, \"partition\": null, \"location\": null", stdout);
+                        print_member("refused", kr_strerror(routing.partition));
+                } else {
+                        printf(", \"hash_value\": %" PRIu64 ", \"partition\": %" PRId32, routing.hash,
+                               routing.partition);
+                        print_json_location(location);
+                }
+                puts("}");
+                return;
+        }
+        fwrite(text, 1, len, stdout);
+        if (routing.partition < 0)
+                fputs("\trefused", stdout);
+        else
+                printf("\t%" PRId32, routing.partition);
+        if (location)
+                printf("\t%s", location);
+        putchar('\n');
+}
+
+static rp_err_t route_key(struct router *router, const char *text, size_t len, struct rp_error *err)
+{
+        bool json = rp_is_json(&router->args->common);
+        rp_err_t rc = rp_key_parse(router->format, text, len, &router->key, err);
+
+        if (rc != RP_OK)
+                return rc;
+        if (router->args->all_hashes)
+                print_all_hashes(router, text, len, json);
+        else
+                print_routing(router, text, len, json);
+        return RP_OK;
+}
+
+static rp_err_t route_lines(struct router *router, FILE *in, const char *name, struct rp_error *err)
+{
+        struct rp_error why;
+        uint64_t line_cnt = 0;
+        char *line = NULL;
+        size_t size = 0;
+        ssize_t len;
+        rp_err_t rc = RP_OK;
+
+        /* Nobody reads what we print: then there is nothing left to do, and main() says so. */
+        while (!ferror(stdout) && (len = getline(&line, &size, in)) >= 0) {
+                line_cnt++;
+                if (len && line[len - 1] == '\n')
+                        len--;
+                rc = route_key(router, line, (size_t)len, &why);
+                if (rc != RP_OK) {
+                        rp_fail(err, rc, "%.200s: line %" PRIu64 ": %s", name, line_cnt, why.text);
+                        break;
+                }
+        }
+        if (rc == RP_OK && ferror(in))
+                rc = rp_fail(err, RP_ERR_USAGE, "%.200s: line %" PRIu64 ": cannot read: %s", name, line_cnt + 1,
+                             strerror(errno));
+        free(line);
+        return rc;
+}
+
+static rp_err_t route_all(struct router *router, char **operands, int operand_cnt, struct rp_error *err)
+{
+        const char *path = router->args->keys_file;
+        struct rp_error why;
+        rp_err_t rc = RP_OK;
+        FILE *in;
+
+        if (path && operand_cnt)
+                return rp_fail(err, RP_ERR_USAGE, "keys come from operands or from --keys, not from both");
+        if (operand_cnt) {
+                for (int i = 0; i < operand_cnt && rc == RP_OK; i++)
+                        if ((rc = route_key(router, operands[i], strlen(operands[i]), &why)) != RP_OK)
+                                rp_fail(err, rc, "key %d: %s", i + 1, why.text);
+                return rc;
+        }
+        if (!path || !strcmp(path, "-"))
+                return route_lines(router, stdin, "standard input", err);
+        in = fopen(path, "rb");
+        if (!in)
+                return rp_fail(err, RP_ERR_USAGE, "%.300s: cannot read the keys: %s", path, strerror(errno));
+        rc = route_lines(router, in, path, err);
+        fclose(in);
+        return rc;
+}
+
+/* The rule: by the topic's name, or the only one that there is. */
+static rp_err_t choose_rule(struct router *router, struct rp_error *err)
+{
+        const struct args *args = router->args;
+        const kr_rule_t *rule;
+        char list[200] = "";
+        size_t used = 0;
+
+        router->policy = rp_policy_from_args(&args->policy, err);
+        if (!router->policy)
+                return err->code;
+        if (args->topic)
+                router->rule = kr_policy_rule(router->policy, args->topic);
+        else if (!kr_policy_rule_at(router->policy, 1))
+                router->rule = kr_policy_rule_at(router->policy, 0);
+        if (router->rule)
+                return RP_OK;
+        for (size_t i = 0; (rule = kr_policy_rule_at(router->policy, i)) && used < sizeof(list) - 60; i++)
+                used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%.50s", i ? ", " : "",
+                                         kr_rule_topic(rule));
+        if (rule)
+                snprintf(list + used, sizeof(list) - used, ", ...");
+        if (args->topic)
+                return rp_fail(err, RP_ERR_USAGE, "%.100s: no rule for topic \"%.100s\"; it has rules for %s",
+                               args->policy.policy_file, args->topic, list);
+        return rp_fail(err, RP_ERR_USAGE, "%.100s: it has several rules; choose one by --topic: %s",
+                       args->policy.policy_file, list);
+}
+
+static rp_err_t choose_partition_cnt(struct router *router, struct rp_error *err)
+{
+        int32_t pinned = kr_rule_partitions(router->rule);
+        int32_t given = (int32_t)router->args->partitions;
+
+        if (!given && !pinned)
+                return rp_fail(err, RP_ERR_USAGE, "--partitions N is missing%s",
+                               router->args->policy.policy_file ? ": the policy does not pin the number" : "");
+        if (given && pinned && given != pinned)
+                return rp_fail(err, RP_ERR_USAGE,
+                               "%.100s: topic \"%.100s\" is made for %" PRId32 " partitions, --partitions says %" PRId32,
+                               router->args->policy.policy_file, kr_rule_topic(router->rule), pinned, given);
+        router->partition_cnt = given ? given : pinned;
+        return RP_OK;
+}
+
+static rp_err_t prepare(struct router *router, struct rp_error *err)
+{
+        const struct args *args = router->args;
+        const kr_hash_t *hash;
+        struct kr_error kerr;
+
+        router->format = rp_key_format_find(args->key_format);
+        if (args->all_hashes && (args->policy.policy_file || args->policy.hash))
+                return rp_fail(err, RP_ERR_USAGE, "--all-hashes compares the functions; leave %s out",
+                               args->policy.policy_file ? "--policy" : "--hash");
+        if (choose_rule(router, err) != RP_OK || choose_partition_cnt(router, err) != RP_OK)
+                return err->code;
+        for (size_t i = 0; args->all_hashes && (hash = kr_hash_at(i)); i++) {
+                if (i == HASH_MAX - 1)
+                        abort(); /* the table of hashes grew: raise HASH_MAX */
+                router->hashes[i] = kr_policy_from_hash(kr_hash_name(hash), &kerr);
+                if (!router->hashes[i])
+                        return rp_fail(err, RP_ERR_FATAL, "%s", kerr.text);
+        }
+        if (args->locations_file) {
+                router->locations = kr_locations_load(args->locations_file, router->partition_cnt, &kerr);
+                if (!router->locations)
+                        return rp_fail(err, RP_ERR_USAGE, "%s", kerr.text);
+        }
+        return RP_OK;
+}
+
+static void release(struct router *router)
+{
+        for (size_t i = 0; router->hashes[i]; i++)
+                kr_policy_free(router->hashes[i]);
+        kr_locations_free(router->locations);
+        kr_policy_free(router->policy);
+        rp_key_release(&router->key);
+}
+
+static int run(void *raw, char **operands, int operand_cnt)
+{
+        const struct args *args = raw;
+        struct router router = { .args = args };
+        struct rp_error err;
+        int rc = RP_EXIT_CLEAN;
+
+        if (!isatty(STDOUT_FILENO))
+                setvbuf(stdout, NULL, _IOFBF, 1 << 16);
+        if (args->list_hashes)
+                return list_hashes(rp_is_json(&args->common));
+        if (prepare(&router, &err) != RP_OK || route_all(&router, operands, operand_cnt, &err) != RP_OK) {
+                rc = rp_die("route", &err);
+        } else if (router.refused_cnt) {
+                if (!args->common.quiet)
+                        fprintf(stderr, "repartition route: %" PRIu64 " keys are refused by the policy\n",
+                                router.refused_cnt);
+                rc = RP_EXIT_DIFFERENCES;
+        }
+        release(&router);
+        return rc;
 }
 
 const struct rp_command rp_cmd_route = {
         .name = "route",
         .operands = "[KEY...]",
-        .summary = "Prints the partition of keys, without a broker",
-        .description = "Prints KEY and partition, one line a key.",
+        .summary = "Prints the partition that keys belong in, without a broker",
+        .description =
+                "Prints KEY, partition and, where it is known, location, with tabs between, one line a key. Keys are the\n"
+                "operands, else the lines of --keys FILE, else the lines of standard input; a line loses its newline and\n"
+                "nothing else. With --key-format hex and base64 an empty line is the empty key.\n\n"
+                "The rule is Java's (murmur2) unless --hash or --policy says otherwise. A key that the policy refuses\n"
+                "is printed as \"refused\", and the exit code is then 1.\n\n"
+                "With --output json one object a line: key (base64), key_text (where it is printable), hash,\n"
+                "hash_value, partition, location.",
+        .examples = "  repartition route --partitions 12 customer-42\n"
+                    "  repartition route --policy keyroute.json --topic orders < keys.txt\n"
+                    "  repartition route --partitions 12 --all-hashes customer-42\n"
+                    "  repartition route --partitions 12 --key-format int64 --output json 1001 1002\n",
         .options = tables,
         .args_size = sizeof(struct args),
         .operand_max = -1,

@@ -39,6 +39,6 @@ kr_policy_t *rp_policy_from_args(const struct rp_policy_args *args, struct rp_er
         else
                 policy = kr_policy_from_hash(args->hash ? args->hash : "murmur2", &kerr);
         if (!policy)
-                rp_fail(err, RP_ERR_USAGE, "%s%s", args->policy_file ? "" : "--", kerr.text);
+                rp_fail(err, RP_ERR_USAGE, "%s%s", args->policy_file ? "" : "--hash: ", kerr.text);
         return policy;
 }
