@@ -93,7 +93,7 @@ typedef struct kr_rule kr_rule_t;
  */
 KR_API kr_policy_t *kr_policy_load(const char *path, struct kr_error *err);
 
-/** The same from memory; `name` stands for the file name in messages. */
+/** The same from memory; `name` stands for the file name in messages. Files that the policy names need full paths. */
 KR_API kr_policy_t *kr_policy_parse(const char *json, size_t len, const char *name, struct kr_error *err);
 
 /** A policy that routes every topic by this hash, modulo its partition count. NULL with *err for an unknown name. */
@@ -125,6 +125,9 @@ KR_API const char *kr_rule_fingerprint(const kr_rule_t *rule);
 
 /** @returns a short description for logs, such as "murmur2 modulo". Borrowed from the rule. */
 KR_API const char *kr_rule_describe(const kr_rule_t *rule);
+
+/** @returns the bytes of memory that the rule holds: its map, tables and locations. */
+KR_API size_t kr_rule_memory_bytes(const kr_rule_t *rule);
 
 /* ---- routing -------------------------------------------------------------------------------------------------- */
 

@@ -14,7 +14,8 @@ static int32_t route(const kr_rule_t *rule, struct kr_bytes bytes, int32_t parti
                 if (routing->outcome == KR_KEY_MISSING && rule->key.reject_missing)
                         return KR_ERR_KEY_REJECTED;
         }
-        routing->hash = rule->hash->value(bytes.data, bytes.len);
+        if (rule->map.takes_hash)
+                routing->hash = rule->hash->value(bytes.data, bytes.len);
         return rule->map.kind->partition(&rule->map, bytes, routing->hash, partition_cnt);
 }
 

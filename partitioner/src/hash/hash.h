@@ -7,6 +7,7 @@
 struct kr_hash {
         const char *name;
         uint64_t (*value)(const void *key, size_t key_len); /* reduced as the clients reduce it; value % N is theirs */
+        unsigned bits; /* values spread evenly below 2^bits; an absolute value reaches 2^31 itself, once in 2^32 */
         kr_keyless_t null_key;
         kr_keyless_t empty_key;
         const char *clients;

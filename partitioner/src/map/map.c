@@ -1,20 +1,24 @@
 #include "map.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const struct kr_map_kind *const kinds[] = { &kr_map_modulo };
 
-enum { KIND_CNT = sizeof(kinds) / sizeof(kinds[0]) };
+enum { KIND_CNT = sizeof(kinds) / sizeof(kinds[0]), DEPTH_MAX = 4 };
 
-bool kr_map_parse(struct kr_map *map, const struct kr_json *at, int32_t partition_cnt, struct kr_error *err)
+bool kr_map_parse(struct kr_map *map, const struct kr_json *at, const struct kr_map_context *context,
+                  struct kr_error *err)
 {
         const char *names[KIND_CNT];
         struct kr_json kind_at;
         const char *name, *closest;
 
-        *map = (struct kr_map){ .kind = &kr_map_modulo };
+        *map = (struct kr_map){ .kind = &kr_map_modulo, .takes_hash = true };
         if (!at->value)
                 return true;
+        if (context->depth > DEPTH_MAX)
+                return kr_json_fail(at, err, "maps stand at most %d deep", DEPTH_MAX);
         if (!json_is_object(at->value))
                 return kr_json_fail(at, err, "expected an object such as {\"kind\": \"modulo\"}");
         kind_at = kr_json_member(at, "kind");
@@ -28,7 +32,7 @@ bool kr_map_parse(struct kr_map *map, const struct kr_json *at, int32_t partitio
                         continue;
                 map->kind = kinds[i];
                 return kr_json_object(at, map->kind->fields, err) &&
-                       (!map->kind->parse || map->kind->parse(map, at, partition_cnt, err));
+                       (!map->kind->parse || map->kind->parse(map, at, context, err));
         }
         closest = kr_closest(name, names, KIND_CNT);
         return kr_json_fail(&kind_at, err, "no map \"%.60s\"; %s \"%s\"", name, closest ? "did you mean" : "expected",
@@ -39,11 +43,21 @@ void kr_map_release(struct kr_map *map)
 {
         if (map->kind && map->kind->release)
                 map->kind->release(map);
+        *map = (struct kr_map){ 0 };
 }
 
 void kr_map_canon(const struct kr_map *map, struct kr_canon *canon)
 {
-        kr_canon_add(canon, "map=%s", map->kind->name);
-        if (map->kind->canon)
-                map->kind->canon(map, canon);
+        map->kind->canon(map, canon);
+}
+
+size_t kr_map_memory(const struct kr_map *map)
+{
+        return map->kind->memory ? map->kind->memory(map) : 0;
+}
+
+bool kr_map_pinned(const struct kr_json *at, const struct kr_map_context *context, struct kr_error *err)
+{
+        return context->partition_cnt ||
+               kr_json_fail(at, err, "this map names partitions: the rule needs \"partitions\", their count");
 }

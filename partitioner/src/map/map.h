@@ -2,32 +2,50 @@
 #ifndef KR_MAP_H
 #define KR_MAP_H
 
+#include "../hash/hash.h"
 #include "../key/key.h"
 #include "../policy/canon.h"
 #include "../policy/json.h"
 
 struct kr_map;
 
+/** What a map is read in: the rule around it, and what it may be asked to start from. */
+struct kr_map_context {
+        int32_t partition_cnt; /* the pinned count, 0 when free */
+        const kr_hash_t *hash; /* the rule's; maps that look at parts of the routing bytes hash those with it */
+        int depth;             /* how many maps stand around this one ("else") */
+};
+
 struct kr_map_kind {
         const char *name; /* the value of map.kind */
         const char *const *fields;
-        /* Reads the kind's own fields. partition_cnt is the pinned count, 0 when free. NULL when there are none. */
-        bool (*parse)(struct kr_map *map, const struct kr_json *at, int32_t partition_cnt, struct kr_error *err);
+        /* Reads the kind's own fields; may clear map->takes_hash. NULL when there are none. */
+        bool (*parse)(struct kr_map *map, const struct kr_json *at, const struct kr_map_context *context,
+                      struct kr_error *err);
         void (*release)(struct kr_map *map);
         /* 0 .. partition_cnt - 1, or a KR_ERR_ value. partition_cnt is at least 1 and passed the pin. Pure. */
         int32_t (*partition)(const struct kr_map *map, struct kr_bytes bytes, uint64_t hash, int32_t partition_cnt);
+        /* Adds everything that routes, the form included, so that two spellings of one map come out the same. */
         void (*canon)(const struct kr_map *map, struct kr_canon *canon);
+        /* Bytes that `state` owns. NULL: none. */
+        size_t (*memory)(const struct kr_map *map);
 };
 
 struct kr_map {
         const struct kr_map_kind *kind;
-        void *state; /* the kind's own, released by it */
+        void *state;     /* the kind's own, released by it */
+        bool takes_hash; /* false: `hash` is not looked at, and need not be computed */
 };
 
 /** Reads the object "map" of a rule; an absent one means {"kind": "modulo"}. */
-bool kr_map_parse(struct kr_map *map, const struct kr_json *at, int32_t partition_cnt, struct kr_error *err);
+bool kr_map_parse(struct kr_map *map, const struct kr_json *at, const struct kr_map_context *context,
+                  struct kr_error *err);
 void kr_map_release(struct kr_map *map);
 void kr_map_canon(const struct kr_map *map, struct kr_canon *canon);
+size_t kr_map_memory(const struct kr_map *map);
+
+/** True when the rule pins its partition count; every map but modulo names partitions and needs that. */
+bool kr_map_pinned(const struct kr_json *at, const struct kr_map_context *context, struct kr_error *err);
 
 extern const struct kr_map_kind kr_map_modulo;
 

@@ -10,4 +10,10 @@ static int32_t partition(const struct kr_map *map, struct kr_bytes bytes, uint64
         return (int32_t)(hash % (uint64_t)partition_cnt);
 }
 
-const struct kr_map_kind kr_map_modulo = { .name = "modulo", .fields = fields, .partition = partition };
+static void canon(const struct kr_map *map, struct kr_canon *canon)
+{
+        (void)map;
+        kr_canon_add(canon, "map=modulo");
+}
+
+const struct kr_map_kind kr_map_modulo = { .name = "modulo", .fields = fields, .partition = partition, .canon = canon };

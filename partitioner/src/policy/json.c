@@ -91,11 +91,11 @@ static void append_path(const struct kr_json *at, char *buf, size_t size, size_t
         append(buf, size, used, part, len);
 }
 
-static const char *root_file(const struct kr_json *at)
+static const struct kr_json *root(const struct kr_json *at)
 {
         while (at->parent)
                 at = at->parent;
-        return at->file;
+        return at;
 }
 
 bool kr_json_fail(const struct kr_json *at, struct kr_error *err, const char *fmt, ...)
@@ -109,7 +109,7 @@ bool kr_json_fail(const struct kr_json *at, struct kr_error *err, const char *fm
         va_start(args, fmt);
         vsnprintf(message, sizeof(message), fmt, args);
         va_end(args);
-        snprintf(err->text, sizeof(err->text), "%.120s: %s%s%s", root_file(at), path, *path ? ": " : "", message);
+        snprintf(err->text, sizeof(err->text), "%.120s: %s%s%s", root(at)->file, path, *path ? ": " : "", message);
         return false;
 }
 
@@ -227,6 +227,25 @@ struct kr_json kr_json_member(const struct kr_json *at, const char *key)
 struct kr_json kr_json_element(const struct kr_json *at, size_t index)
 {
         return (struct kr_json){ .parent = at, .index = index, .value = json_array_get(at->value, index) };
+}
+
+char *kr_json_path(const struct kr_json *at, struct kr_error *err)
+{
+        const char *folder = root(at)->folder;
+        const char *name;
+        char *path = NULL;
+
+        if (!kr_json_string(at, &name, err))
+                return NULL;
+        if (!*name)
+                kr_json_fail(at, err, "expected the name of a file");
+        else if (*name != '/' && !folder)
+                kr_json_fail(at, err, "a relative name needs a policy file to be relative to; give an absolute one");
+        else if (asprintf(&path, "%s%s%s", *name == '/' ? "" : folder, *name == '/' ? "" : "/", name) < 0) {
+                path = NULL;
+                kr_json_fail(at, err, "out of memory");
+        }
+        return path;
 }
 
 bool kr_json_string(const struct kr_json *at, const char **out, struct kr_error *err)

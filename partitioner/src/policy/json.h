@@ -12,6 +12,7 @@
 struct kr_json {
         const struct kr_json *parent; /* NULL at the root */
         const char *file;             /* at the root: what the document is called */
+        const char *folder;           /* at the root: where the document stands; NULL when it came from memory */
         const char *key;              /* the member's name, or NULL for an element */
         size_t index;                 /* the element's index, when key is NULL and parent is not */
         json_t *value;                /* borrowed; NULL for an absent optional member */
@@ -43,6 +44,13 @@ bool kr_json_object(const struct kr_json *at, const char *const *known, struct k
 struct kr_json kr_json_member(const struct kr_json *at, const char *key);
 
 struct kr_json kr_json_element(const struct kr_json *at, size_t index);
+
+/**
+ * The file that the string at `at` names: as it is when absolute, else from the folder of the document, so that a policy
+ * and what it names can be moved together.
+ * @returns a path, the caller's to free(); or NULL with *err.
+ */
+char *kr_json_path(const struct kr_json *at, struct kr_error *err);
 
 /** A string without NUL inside, borrowed from the document. */
 bool kr_json_string(const struct kr_json *at, const char **out, struct kr_error *err);

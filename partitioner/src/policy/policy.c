@@ -2,6 +2,7 @@
 
 #include <fnmatch.h>
 #include <inttypes.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,6 +81,7 @@ static bool parse_rule(struct kr_rule *rule, const struct kr_json *at, struct kr
 {
         static const char *const fields[] = { "partitions", "key", "hash", "map", "locations", NULL };
         struct kr_json partitions_at, key_at, hash_at, map_at, locations_at;
+        struct kr_map_context context = { 0 };
         bool whole_key;
         int64_t cnt = 0;
 
@@ -93,8 +95,11 @@ static bool parse_rule(struct kr_rule *rule, const struct kr_json *at, struct kr
         hash_at = kr_json_member(at, "hash");
         map_at = kr_json_member(at, "map");
         locations_at = kr_json_member(at, "locations");
-        if (!kr_key_parse(&rule->key, &key_at, err) || !parse_hash(rule, &hash_at, err) ||
-            !kr_map_parse(&rule->map, &map_at, rule->partition_cnt, err) ||
+        if (!kr_key_parse(&rule->key, &key_at, err) || !parse_hash(rule, &hash_at, err))
+                return false;
+        context.partition_cnt = rule->partition_cnt;
+        context.hash = rule->hash;
+        if (!kr_map_parse(&rule->map, &map_at, &context, err) ||
             !kr_locations_parse(&rule->locations, &locations_at, rule->partition_cnt, err))
                 return false;
         whole_key = kr_key_is_whole(&rule->key);
@@ -152,9 +157,9 @@ static bool parse_document(kr_policy_t *policy, const struct kr_json *root, stru
         return true;
 }
 
-kr_policy_t *kr_policy_parse(const char *json, size_t len, const char *name, struct kr_error *err)
+static kr_policy_t *parse(const char *json, size_t len, const char *name, const char *folder, struct kr_error *err)
 {
-        struct kr_json root = { .file = name };
+        struct kr_json root = { .file = name, .folder = folder };
         kr_policy_t *policy = NULL;
 
         root.value = kr_json_parse(json, len, name, err);
@@ -171,12 +176,23 @@ kr_policy_t *kr_policy_parse(const char *json, size_t len, const char *name, str
         return policy;
 }
 
+kr_policy_t *kr_policy_parse(const char *json, size_t len, const char *name, struct kr_error *err)
+{
+        return parse(json, len, name, NULL, err);
+}
+
 kr_policy_t *kr_policy_load(const char *path, struct kr_error *err)
 {
         size_t len = 0;
         char *text = kr_file_read(path, "policy", &len, err);
-        kr_policy_t *policy = text ? kr_policy_parse(text, len, path, err) : NULL;
+        char *copy = text ? strdup(path) : NULL; /* dirname() writes into it */
+        kr_policy_t *policy = NULL;
 
+        if (copy)
+                policy = parse(text, len, path, dirname(copy), err);
+        else if (text)
+                snprintf(err->text, sizeof(err->text), "%.300s: out of memory", path);
+        free(copy);
         free(text);
         return policy;
 }
@@ -266,4 +282,13 @@ const char *kr_rule_describe(const kr_rule_t *rule)
 const char *kr_rule_location(const kr_rule_t *rule, int32_t partition)
 {
         return kr_locations_find(&rule->locations, partition);
+}
+
+size_t kr_rule_memory_bytes(const kr_rule_t *rule)
+{
+        size_t bytes = sizeof(*rule) + strlen(rule->topic) + 1 + kr_map_memory(&rule->map);
+
+        for (size_t i = 0; i < rule->locations.cnt; i++)
+                bytes += sizeof(rule->locations.ranges[i]) + strlen(rule->locations.ranges[i].name) + 1;
+        return bytes;
 }
