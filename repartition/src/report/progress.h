@@ -1,0 +1,43 @@
+/**
+ * The progress line on stderr: how much is done, how fast, how long it will take. One line that rewrites itself on a
+ * terminal; elsewhere (--progress always) a line of its own every ten seconds. Belongs to one thread.
+ */
+#ifndef RP_PROGRESS_LINE_H
+#define RP_PROGRESS_LINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct rp_progress_line {
+        FILE *out; /* NULL: not wanted, every call does nothing */
+        const char *label;
+        bool terminal;
+        bool shown;
+        int64_t started_ms, printed_ms;
+};
+
+/** @returns a monotonic clock in milliseconds, of no meaning but in differences. */
+int64_t rp_clock_ms(void);
+
+/** @returns the wall clock, milliseconds since 1970 in UTC. */
+int64_t rp_wall_clock_ms(void);
+
+/**
+ * @param wanted  as rp_wants_progress() says
+ * @param label   what is being done, such as "audit orders"; borrowed until the end
+ */
+void rp_progress_line_start(struct rp_progress_line *line, FILE *out, bool wanted, const char *label, int64_t now_ms);
+
+/**
+ * Shows the state if it is time to; cheap enough to be called for every batch.
+ * @param done, total  offsets, in which gaps count too. No ETA is given before 1 % is done
+ * @param records      records so far, for the rate
+ */
+void rp_progress_line_update(struct rp_progress_line *line, uint64_t done, uint64_t total, uint64_t records,
+                             int64_t now_ms);
+
+/** Takes the line off the terminal, so that results or an error can be printed. */
+void rp_progress_line_end(struct rp_progress_line *line);
+
+#endif
