@@ -57,7 +57,13 @@ KR_API const kr_hash_t *kr_hash_at(size_t i);
 
 KR_API const char *kr_hash_name(const kr_hash_t *hash);
 
-/** @returns the clients whose default this is, one line for people, such as "Java, Kafka Streams, kafkajs 2". */
+/** @returns whether Kafka clients place records by this function; false for the functions of other stores. */
+KR_API bool kr_hash_is_client(const kr_hash_t *hash);
+
+/**
+ * @returns the clients whose default this is, one line for people, such as "Java, Kafka Streams, kafkajs 2"; for the
+ * function of a store, which one and how the value is to be read.
+ */
 KR_API const char *kr_hash_clients(const kr_hash_t *hash);
 
 /** @returns what a user of these clients sets to route as Java does, one line. */

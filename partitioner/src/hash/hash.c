@@ -1,5 +1,6 @@
 /* One row a hash function. Everything that names, lists or explains a function reads this table. */
 #include "hash.h"
+#include "store.h"
 
 #include <string.h>
 
@@ -45,9 +46,56 @@ static const struct kr_hash table[] = {
           "kafka-python: upgrade" },
 };
 
+/*
+ * Functions of other systems, for topics that line up with one (docs/stores.md). No Kafka client places records by these,
+ * so what looks for the client behind a placement skips them: kr_hash_is_client().
+ */
+#define STORE(name, function, bits, store)                                                                             \
+        { name, function, bits, KR_SPREAD, KR_HASHED, store,                                                           \
+          "no client's default: a policy that names it aligns a topic with the store" }
+
+static const struct kr_hash stores[] = {
+        STORE("crc16", kr_crc16, 16, "Redis Cluster and Valkey: the slot is this modulo 16384"),
+        STORE("cassandra-token", kr_cassandra_token, 64, "Cassandra, ScyllaDB: the token + 2^63"),
+        STORE("scylla-shard", kr_scylla_shard, 64, "ScyllaDB: (token + 2^63) * 2^12, cut into equal ranges by shard"),
+        STORE("elasticsearch", kr_elasticsearch, 32, "Elasticsearch, OpenSearch: murmur3 over UTF-16LE, + 2^31"),
+        STORE("postgres-text", kr_postgres_text, 32, "PostgreSQL's hashtext() and uuid_hash(), Citus: + 2^31"),
+        STORE("postgres-number", kr_postgres_number, 32, "PostgreSQL's hashint2/4/8(), Citus: + 2^31"),
+        STORE("postgres-partition-text", kr_postgres_partition_text, 64, "PostgreSQL's PARTITION BY HASH on text or uuid"),
+        STORE("postgres-partition-number", kr_postgres_partition_number, 64,
+              "PostgreSQL's PARTITION BY HASH on smallint, integer or bigint"),
+        STORE("mongodb-string", kr_mongodb_string, 64, "MongoDB's hashed shard keys, strings: + 2^63"),
+        STORE("mongodb-number", kr_mongodb_number, 64, "MongoDB's hashed shard keys, whole numbers: + 2^63"),
+        STORE("mongodb-double", kr_mongodb_double, 64, "MongoDB's hashed shard keys, doubles in 8 bytes big-endian: + 2^63"),
+        STORE("mongodb-objectid", kr_mongodb_objectid, 64, "MongoDB's hashed shard keys, ObjectIds in 12 bytes: + 2^63"),
+        STORE("mongodb-binary", kr_mongodb_binary, 64, "MongoDB's hashed shard keys, binary data of subtype 0: + 2^63"),
+        STORE("mongodb-uuid", kr_mongodb_uuid, 64, "MongoDB's hashed shard keys, UUIDs (subtype 4) in 16 bytes: + 2^63"),
+        STORE("yugabytedb", kr_yugabytedb, 16, "YugabyteDB's yb_hash_code(): 0 to 65535"),
+        STORE("couchbase", kr_couchbase, 15, "Couchbase: the vBucket is this modulo their number"),
+        STORE("ketama", kr_ketama, 32, "memcached clients with ketama: a place on the ring of 2^32"),
+        STORE("kinesis", kr_kinesis, 64, "Kinesis: the upper 64 bits of the hash key"),
+        STORE("flink-string", kr_flink_string, 31, "Flink, String keys: the key group is this modulo the maximum parallelism"),
+        STORE("flink-number", kr_flink_number, 31, "Flink, Integer (4 bytes) and Long (8 bytes) keys: as flink-string"),
+        STORE("java-string-hash-masked", kr_java_string_hash_masked, 31, "Pulsar's JavaStringHash"),
+        STORE("murmur3-masked", kr_murmur3_x86_32_masked, 31, "Pulsar's Murmur3_32Hash"),
+        STORE("murmur3-x86-32", kr_murmur3_x86_32, 32, "MurmurHash3 x86 32 with seed 0, unsigned"),
+};
+
+enum { CLIENT_CNT = sizeof(table) / sizeof(table[0]), STORE_CNT = sizeof(stores) / sizeof(stores[0]) };
+
 const kr_hash_t *kr_hash_at(size_t i)
 {
-        return i < sizeof(table) / sizeof(table[0]) ? &table[i] : NULL;
+        if (i < CLIENT_CNT)
+                return &table[i];
+        return i - CLIENT_CNT < STORE_CNT ? &stores[i - CLIENT_CNT] : NULL;
+}
+
+bool kr_hash_is_client(const kr_hash_t *hash)
+{
+        for (size_t i = 0; i < CLIENT_CNT; i++)
+                if (hash == &table[i])
+                        return true;
+        return false;
 }
 
 const kr_hash_t *kr_hash_find(const char *name)
