@@ -22,7 +22,7 @@ struct rp_record {
         const void *value;     /* NULL: a tombstone */
         size_t value_len;
         const struct rp_header *headers; /* in order, duplicates kept */
-        size_t header_cnt;
+        size_t header_cnt;     /* 0 also when the source was not asked to list headers */
         void *native;          /* the edge's own handle, of no meaning to anyone else */
 };
 

@@ -2,6 +2,7 @@
 #include "io/client.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,6 +125,34 @@ rp_err_t rp_client_set(rd_kafka_conf_t *conf, const char *name, const char *valu
         return rp_fail(err, RP_ERR_USAGE, "librdkafka %s: %s", rd_kafka_version_str(), text);
 }
 
+rp_err_t rp_client_set_all(rd_kafka_conf_t *conf, const char *const *pairs, struct rp_error *err)
+{
+        rp_err_t rc = RP_OK;
+
+        for (; rc == RP_OK && *pairs; pairs += 2)
+                rc = rp_client_set(conf, pairs[0], pairs[1], err);
+        return rc;
+}
+
+static bool is_named(const struct rp_client_config *config, const char *name)
+{
+        for (size_t i = 0; i < config->cnt; i++)
+                if (!strcmp(config->names[i], name))
+                        return true;
+        return false;
+}
+
+rp_err_t rp_client_tune(rd_kafka_conf_t *conf, const struct rp_client_config *config, const char *name, int64_t value,
+                        struct rp_error *err)
+{
+        char text[32];
+
+        if (is_named(config, name))
+                return RP_OK;
+        snprintf(text, sizeof(text), "%" PRId64, value);
+        return rp_client_set(conf, name, text, err);
+}
+
 rd_kafka_conf_t *rp_client_conf(const struct rp_client_config *config, struct rp_error *err)
 {
         rd_kafka_conf_t *conf = rd_kafka_conf_new();
@@ -133,10 +162,50 @@ rd_kafka_conf_t *rp_client_conf(const struct rp_client_config *config, struct rp
         for (size_t i = 0; i < config->cnt; i++)
                 if (rp_client_set(conf, config->names[i], config->values[i], err) != RP_OK)
                         goto fail;
+        /* What matters of librdkafka's log comes as error events too; the rest is for those who ask for it. */
+        if (!is_named(config, "debug") && !is_named(config, "log_level"))
+                rd_kafka_conf_set_log_cb(conf, NULL);
         return conf;
 fail:
         rd_kafka_conf_destroy(conf);
         return NULL;
+}
+
+static void on_error(rd_kafka_t *rk, int kerr, const char *reason, void *opaque)
+{
+        struct rp_client *client = opaque;
+
+        (void)rk;
+        (void)kerr;
+        /* "All brokers are down" only sums up what was just said in more words. */
+        if (kerr != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN || !*client->trouble)
+                snprintf(client->trouble, sizeof(client->trouble), "%s", reason);
+}
+
+rp_err_t rp_client_open(struct rp_client *client, rd_kafka_type_t type, rd_kafka_conf_t *conf, struct rp_error *err)
+{
+        char text[256];
+
+        *client->trouble = '\0';
+        rd_kafka_conf_set_opaque(conf, client);
+        rd_kafka_conf_set_error_cb(conf, on_error);
+        client->rk = rd_kafka_new(type, conf, text, sizeof(text));
+        if (client->rk)
+                return RP_OK;
+        rd_kafka_conf_destroy(conf);
+        return rp_fail(err, RP_ERR_USAGE, "librdkafka %s cannot make a client: %s", rd_kafka_version_str(), text);
+}
+
+void rp_client_close(struct rp_client *client)
+{
+        if (client->rk)
+                rd_kafka_destroy_flags(client->rk, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
+        client->rk = NULL;
+}
+
+void rp_client_serve(struct rp_client *client, int timeout_ms)
+{
+        rd_kafka_poll(client->rk, timeout_ms);
 }
 
 rp_err_t rp_err_from_kafka(rd_kafka_resp_err_t kerr)
@@ -188,17 +257,45 @@ rp_err_t rp_err_from_kafka(rd_kafka_resp_err_t kerr)
         }
 }
 
-rp_err_t rp_fail_kafka(struct rp_error *err, rd_kafka_error_t *kerr, const char *fmt, ...)
+/* Errors behind which there is often a plainer reason, such as a refused connection. */
+static bool is_connection_trouble(rd_kafka_resp_err_t kerr)
+{
+        return kerr == RD_KAFKA_RESP_ERR__TRANSPORT || kerr == RD_KAFKA_RESP_ERR__TIMED_OUT ||
+               kerr == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN || kerr == RD_KAFKA_RESP_ERR__WAIT_COORD ||
+               kerr == RD_KAFKA_RESP_ERR__MSG_TIMED_OUT;
+}
+
+static rp_err_t fail(struct rp_error *err, rp_err_t code, const struct rp_client *client, rd_kafka_resp_err_t kerr,
+                     const char *text, const char *fmt, va_list args)
 {
         char what[200];
+
+        vsnprintf(what, sizeof(what), fmt, args);
+        if (client && *client->trouble && is_connection_trouble(kerr))
+                return rp_fail(err, code, "%s: %s (%s)", what, text, client->trouble);
+        return rp_fail(err, code, "%s: %s", what, text);
+}
+
+rp_err_t rp_fail_resp(struct rp_error *err, const struct rp_client *client, rd_kafka_resp_err_t kerr,
+                      const char *fmt, ...)
+{
         va_list args;
         rp_err_t code;
 
+        va_start(args, fmt);
+        code = fail(err, rp_err_from_kafka(kerr), client, kerr, rd_kafka_err2str(kerr), fmt, args);
+        va_end(args);
+        return code;
+}
+
+rp_err_t rp_fail_kafka(struct rp_error *err, const struct rp_client *client, rd_kafka_error_t *kerr, const char *fmt,
+                       ...)
+{
+        rp_err_t code;
+        va_list args;
+
         if (!kerr)
                 return RP_OK;
-        va_start(args, fmt);
-        vsnprintf(what, sizeof(what), fmt, args);
-        va_end(args);
         code = rp_err_from_kafka(rd_kafka_error_code(kerr));
         if (code == RP_ERR_FENCED)
                 ; /* is fatal for librdkafka too, but tells more */
@@ -208,7 +305,9 @@ rp_err_t rp_fail_kafka(struct rp_error *err, rd_kafka_error_t *kerr, const char 
                 code = RP_ERR_ABORT_BATCH;
         else if (rd_kafka_error_is_retriable(kerr))
                 code = RP_ERR_RETRY;
-        rp_fail(err, code, "%s: %s", what, rd_kafka_error_string(kerr));
+        va_start(args, fmt);
+        fail(err, code, client, rd_kafka_error_code(kerr), rd_kafka_error_string(kerr), fmt, args);
+        va_end(args);
         rd_kafka_error_destroy(kerr);
         return code;
 }

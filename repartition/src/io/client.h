@@ -34,6 +34,15 @@ const char *rp_client_version(void);
 #ifdef RP_WITH_RDKAFKA
 #include <librdkafka/rdkafka.h>
 
+/** First version with fetch.queue.backoff.ms, which lets a client with small queues read at full speed. */
+#define RP_RDKAFKA_2_2_0 0x02020000
+
+/** A client and the last thing it complained about, such as a refused connection. One thread serves and asks it. */
+struct rp_client {
+        rd_kafka_t *rk;
+        char trouble[256]; /* "" when it did not complain yet */
+};
+
 /**
  * A conf with these properties, quiet logging and our client.id; the caller sets what it needs itself afterwards.
  * @returns a conf, the caller's; or NULL with *err (RP_ERR_USAGE) naming the property and librdkafka's reason.
@@ -43,14 +52,42 @@ rd_kafka_conf_t *rp_client_conf(const struct rp_client_config *config, struct rp
 /** Sets one property that we choose ourselves; a name that an older librdkafka does not know is an error as well. */
 rp_err_t rp_client_set(rd_kafka_conf_t *conf, const char *name, const char *value, struct rp_error *err);
 
+/** Sets several: NAME, VALUE, NAME, VALUE, ... NULL. */
+rp_err_t rp_client_set_all(rd_kafka_conf_t *conf, const char *const *pairs, struct rp_error *err);
+
+/** Sets a property that is a matter of taste (a queue length), unless the user's properties name it. */
+rp_err_t rp_client_tune(rd_kafka_conf_t *conf, const struct rp_client_config *config, const char *name, int64_t value,
+                        struct rp_error *err);
+
+/**
+ * Makes the client. Takes conf, also on failure. *client must not move while it is open: librdkafka knows its address,
+ * as the opaque of all callbacks (so let it be the first member of a struct that wants callbacks of its own).
+ */
+rp_err_t rp_client_open(struct rp_client *client, rd_kafka_type_t type, rd_kafka_conf_t *conf, struct rp_error *err);
+
+/** Destroys the client; one that is not open is allowed. */
+void rp_client_close(struct rp_client *client);
+
+/** Serves what is queued for the application: error and delivery callbacks. Waits up to timeout_ms for some. */
+void rp_client_serve(struct rp_client *client, int timeout_ms);
+
+/**
+ * Fills *err with "what: librdkafka's text", and with the client's last trouble where that may be the reason.
+ * @param client  or NULL
+ * @returns rp_err_from_kafka(kerr).
+ */
+rp_err_t rp_fail_resp(struct rp_error *err, const struct rp_client *client, rd_kafka_resp_err_t kerr,
+                      const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
 /** What librdkafka's error code means for the caller's next step. */
 rp_err_t rp_err_from_kafka(rd_kafka_resp_err_t kerr);
 
 /**
- * Takes kerr (destroys it; NULL is RP_OK) and fills *err with "what: librdkafka's text".
+ * The same for the answer of a transactional call. Takes kerr (destroys it); NULL is RP_OK. Abortable errors are
+ * RP_ERR_ABORT_BATCH, retriable ones RP_ERR_RETRY, being fenced is RP_ERR_FENCED, the rest by its code.
  */
-rp_err_t rp_fail_kafka(struct rp_error *err, rd_kafka_error_t *kerr, const char *fmt, ...)
-        __attribute__((format(printf, 3, 4)));
+rp_err_t rp_fail_kafka(struct rp_error *err, const struct rp_client *client, rd_kafka_error_t *kerr, const char *fmt,
+                       ...) __attribute__((format(printf, 4, 5)));
 #endif
 
 #endif

@@ -1,6 +1,6 @@
 /**
  * The way in: a fixed range of one topic, partition by partition. kafka_source.c in earnest, memory_source.c in tests.
- * A source belongs to one thread.
+ * Most callers want rp_reader (io/reader.h), which makes one stream of the partitions. A source belongs to one thread.
  */
 #ifndef RP_SOURCE_H
 #define RP_SOURCE_H
@@ -18,7 +18,7 @@ struct rp_range {
 struct rp_batch {
         const struct rp_record *records;
         size_t cnt;
-        int64_t next; /* where reading goes on; past control records and gaps. >= end: the range is read */
+        int64_t next; /* where reading goes on; past control records and gaps. The range's end: the range is read */
 };
 
 struct rp_source;
@@ -33,7 +33,8 @@ struct rp_source_ops {
         /**
          * More of one partition. Waits up to timeout_ms when nothing is there; then cnt is 0 and next unchanged.
          * No record at or past the range's end is ever given.
-         * @returns RP_ERR_INCOMPLETE when records of the range are gone (retention), RP_ERR_RETRY for passing trouble.
+         * @returns RP_ERR_INCOMPLETE when records of the range are gone (retention), RP_ERR_RETRY when nothing came for
+         *          as long as the source is willing to wait.
          */
         rp_err_t (*fetch)(struct rp_source *source, int32_t partition, int timeout_ms, struct rp_batch *batch,
                           struct rp_error *err);

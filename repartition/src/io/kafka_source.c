@@ -1,0 +1,500 @@
+/*
+ * librdkafka's simple consumer: each partition is started, read and stopped on its own and has a queue of its own, so
+ * the merge can wait for one partition while others fill. (With the group consumer's assign() a partition's first
+ * records may land in the shared queue before its own is split off.)
+ */
+#define RP_WITH_RDKAFKA
+#include "io/kafka_source.h"
+
+#include "clock.h"
+#include "io/cluster.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+        CONNECT_MS = 10000,    /* for the first answer of a cluster; a wrong address should not cost a minute */
+        BATCH_MAX = 512,       /* records taken out of a queue at once */
+        SETTLE_MS = 1000       /* most that one gap between two calls adds to a partition's waiting time */
+};
+
+struct lane {
+        rd_kafka_message_t **messages; /* the current batch; a slot is NULL once a sink took the message over */
+        struct rp_record *records;
+        size_t cnt;
+        struct rp_header *headers;     /* of the current batch's records, if wanted */
+        size_t header_cnt, header_cap;
+        int64_t next, end;
+        int64_t asked_ms, waited_ms;   /* when fetch was last called in vain, and for how long nothing came */
+        bool running;
+};
+
+struct kafka_source {
+        struct rp_client client; /* first: it is the opaque of librdkafka's callbacks */
+        struct rp_source base;
+        char *topic;
+        rd_kafka_topic_t *rkt;
+        struct lane *lanes;
+        size_t batch_max;
+        bool headers;
+        int timeout_ms;
+        char regime[160];
+};
+
+static struct kafka_source *self(struct rp_source *base)
+{
+        return (struct kafka_source *)((char *)base - offsetof(struct kafka_source, base));
+}
+
+/* ---- settings ------------------------------------------------------------------------------------------------ */
+
+/*
+ * Up to 2.1 a partition whose queue reached its limit is left alone for a whole second, so the queue must hold more
+ * than a second of traffic. From 2.2 on that pause can be set, and small queues are as fast and cheaper.
+ */
+static rp_err_t tune_queues(struct kafka_source *source, rd_kafka_conf_t *conf, const struct rp_client_config *config,
+                            int64_t memory_bytes, int32_t partition_cnt, struct rp_error *err)
+{
+        bool is_small = rd_kafka_version() >= RP_RDKAFKA_2_2_0;
+        int64_t kbytes, records, fetch_bytes;
+        rp_err_t rc = RP_OK;
+
+        if (!memory_bytes)
+                memory_bytes = is_small ? 8 << 20 : 128 << 20;
+        kbytes = memory_bytes / 1024 / partition_cnt;
+        kbytes = kbytes < 64 ? 64 : kbytes;
+        records = (is_small ? 20000 : 1000000) / partition_cnt;
+        records = records < 100 ? 100 : records;
+        fetch_bytes = kbytes * 1024 > 1 << 20 ? 1 << 20 : kbytes * 1024;
+        if (is_small)
+                rc = rp_client_tune(conf, config, "fetch.queue.backoff.ms", 5, err);
+        if (rc == RP_OK)
+                rc = rp_client_tune(conf, config, "queued.min.messages", records, err);
+        if (rc == RP_OK)
+                rc = rp_client_tune(conf, config, "queued.max.messages.kbytes", kbytes, err);
+        if (rc == RP_OK)
+                rc = rp_client_tune(conf, config, "fetch.message.max.bytes", fetch_bytes, err);
+        snprintf(source->regime, sizeof(source->regime),
+                 "librdkafka %s, %s queues: %" PRId64 " records or %" PRId64 " KiB a partition", rd_kafka_version_str(),
+                 is_small ? "small" : "large (this version cannot refill small ones quickly)", records, kbytes);
+        return rc;
+}
+
+static rd_kafka_conf_t *make_conf(const struct rp_kafka_source_config *config, struct rp_error *err)
+{
+        static const char *const fixed[] = {
+                "isolation.level", "read_committed", "enable.auto.commit", "false", "auto.commit.enable", "false",
+                "auto.offset.reset", "error", "check.crcs", "true", "enable.partition.eof", "true",
+                "allow.auto.create.topics", "false", "topic.metadata.refresh.interval.ms", "10000", NULL
+        };
+        rd_kafka_conf_t *conf = rp_client_conf(config->client, err);
+
+        if (!conf)
+                return NULL;
+        if (rp_client_set_all(conf, fixed, err) != RP_OK ||
+            (config->group && rp_client_set(conf, "group.id", config->group, err) != RP_OK) ||
+            rp_client_tune(conf, config->client, "fetch.wait.max.ms", 100, err) != RP_OK) {
+                rd_kafka_conf_destroy(conf);
+                return NULL;
+        }
+        return conf;
+}
+
+/* ---- asking ---------------------------------------------------------------------------------------------------- */
+
+/*
+ * ListOffsets for all partitions at once. librdkafka passes the times -1 and -2 through, which the protocol defines as
+ * the end (with read_committed: the last stable offset) and the beginning.
+ */
+static rp_err_t list_offsets(struct kafka_source *source, int64_t time, rd_kafka_topic_partition_list_t *list,
+                             struct rp_error *err)
+{
+        int64_t deadline = rp_clock_ms() + source->timeout_ms;
+
+        for (;;) {
+                rd_kafka_resp_err_t kerr;
+                int64_t left = deadline - rp_clock_ms();
+
+                for (int i = 0; i < list->cnt; i++) {
+                        list->elems[i].offset = time;
+                        list->elems[i].err = RD_KAFKA_RESP_ERR_NO_ERROR;
+                }
+                kerr = rd_kafka_offsets_for_times(source->client.rk, list, left > 5000 ? 5000 : left > 0 ? (int)left : 1);
+                for (int i = 0; i < list->cnt && !kerr; i++)
+                        kerr = list->elems[i].err;
+                if (!kerr)
+                        return RP_OK;
+                rp_client_serve(&source->client, 100);
+                if (rp_err_from_kafka(kerr) != RP_ERR_RETRY || rp_clock_ms() >= deadline)
+                        return rp_fail_resp(err, &source->client, kerr, "cannot ask for the offsets of topic \"%s\"",
+                                            source->topic);
+        }
+}
+
+static rp_err_t source_bounds(struct rp_source *base, struct rp_range *ranges, struct rp_error *err)
+{
+        struct kafka_source *source = self(base);
+        rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(base->partition_cnt);
+        rp_err_t rc;
+
+        for (int32_t p = 0; p < base->partition_cnt; p++)
+                rd_kafka_topic_partition_list_add(list, source->topic, p);
+        rc = list_offsets(source, RD_KAFKA_OFFSET_BEGINNING, list, err);
+        for (int32_t p = 0; rc == RP_OK && p < base->partition_cnt; p++)
+                ranges[list->elems[p].partition].first = list->elems[p].offset;
+        if (rc == RP_OK)
+                rc = list_offsets(source, RD_KAFKA_OFFSET_END, list, err);
+        for (int32_t p = 0; rc == RP_OK && p < base->partition_cnt; p++)
+                ranges[list->elems[p].partition].end = list->elems[p].offset;
+        rd_kafka_topic_partition_list_destroy(list);
+        return rc;
+}
+
+/* ---- reading --------------------------------------------------------------------------------------------------- */
+
+static void release_batch(struct lane *lane)
+{
+        for (size_t i = 0; i < lane->cnt; i++)
+                if (lane->messages[i])
+                        rd_kafka_message_destroy(lane->messages[i]);
+        lane->cnt = lane->header_cnt = 0;
+}
+
+/* Stops fetching and drops what was fetched ahead. */
+static void stop_lane(struct kafka_source *source, int32_t partition)
+{
+        struct lane *lane = &source->lanes[partition];
+        rd_kafka_message_t *message;
+
+        if (!lane->running)
+                return;
+        lane->running = false;
+        rd_kafka_consume_stop(source->rkt, partition);
+        while (rd_kafka_consume_batch(source->rkt, partition, 0, &message, 1) == 1)
+                rd_kafka_message_destroy(message);
+}
+
+static void release_lane(struct lane *lane)
+{
+        release_batch(lane);
+        free(lane->messages);
+        free(lane->records);
+        free(lane->headers);
+        *lane = (struct lane){ .next = lane->next, .end = lane->end };
+}
+
+static rp_err_t source_start(struct rp_source *base, const struct rp_range *ranges, struct rp_error *err)
+{
+        struct kafka_source *source = self(base);
+
+        for (int32_t p = 0; p < base->partition_cnt; p++) {
+                stop_lane(source, p);
+                release_lane(&source->lanes[p]);
+        }
+        for (int32_t p = 0; p < base->partition_cnt; p++) {
+                struct lane *lane = &source->lanes[p];
+
+                lane->next = ranges[p].first;
+                lane->end = ranges[p].end;
+                if (lane->next >= lane->end)
+                        continue;
+                lane->messages = calloc(source->batch_max, sizeof(*lane->messages));
+                lane->records = calloc(source->batch_max, sizeof(*lane->records));
+                if (!lane->messages || !lane->records)
+                        return rp_fail(err, RP_ERR_FATAL, "out of memory for %" PRId32 " partitions", base->partition_cnt);
+                if (rd_kafka_consume_start(source->rkt, p, lane->next) != 0)
+                        return rp_fail_resp(err, &source->client, rd_kafka_last_error(),
+                                            "cannot read partition %" PRId32 " of topic \"%s\"", p, source->topic);
+                lane->running = true;
+        }
+        return RP_OK;
+}
+
+static rp_err_t list_headers(struct lane *lane, const rd_kafka_message_t *message, struct rp_record *rec,
+                             struct rp_error *err)
+{
+        rd_kafka_headers_t *headers;
+        size_t cnt;
+
+        if (rd_kafka_message_headers(message, &headers) != RD_KAFKA_RESP_ERR_NO_ERROR)
+                return RP_OK; /* has none */
+        cnt = rd_kafka_header_cnt(headers);
+        if (lane->header_cnt + cnt > lane->header_cap) {
+                size_t cap = 2 * (lane->header_cnt + cnt);
+                struct rp_header *grown = realloc(lane->headers, cap * sizeof(*grown));
+
+                if (!grown)
+                        return rp_fail(err, RP_ERR_FATAL, "out of memory for record headers");
+                lane->headers = grown;
+                lane->header_cap = cap;
+        }
+        for (size_t i = 0; i < cnt; i++) {
+                struct rp_header *header = &lane->headers[lane->header_cnt + i];
+
+                rd_kafka_header_get_all(headers, i, &header->name, &header->value, &header->value_len);
+        }
+        rec->header_cnt = cnt; /* rec->headers is set when the batch is complete and the array stays where it is */
+        lane->header_cnt += cnt;
+        return RP_OK;
+}
+
+static struct rp_record view(rd_kafka_message_t **slot)
+{
+        const rd_kafka_message_t *message = *slot;
+        rd_kafka_timestamp_type_t type;
+        int64_t timestamp = rd_kafka_message_timestamp(message, &type);
+
+        return (struct rp_record){
+                .partition = message->partition,
+                .offset = message->offset,
+                .timestamp_ms = type == RD_KAFKA_TIMESTAMP_NOT_AVAILABLE ? -1 : timestamp,
+                .log_append_time = type == RD_KAFKA_TIMESTAMP_LOG_APPEND_TIME,
+                .key = message->key,
+                .key_len = message->key_len,
+                .value = message->payload,
+                .value_len = message->len,
+                .native = slot,
+        };
+}
+
+/* Which records a range lost, in numbers, while it was not yet read. */
+static rp_err_t fail_gap(struct kafka_source *source, int32_t partition, const char *reason, struct rp_error *err)
+{
+        struct lane *lane = &source->lanes[partition];
+        int64_t low = -1, high = -1;
+
+        rd_kafka_query_watermark_offsets(source->client.rk, source->topic, partition, &low, &high, 5000);
+        if (low > lane->next)
+                return rp_fail(err, RP_ERR_INCOMPLETE,
+                               "partition %" PRId32 " of topic \"%s\": offsets %" PRId64 " to %" PRId64
+                               " were deleted (retention or DeleteRecords) before they could be read",
+                               partition, source->topic, lane->next,
+                               (low < lane->end ? low : lane->end) - 1);
+        return rp_fail(err, RP_ERR_INCOMPLETE,
+                       "partition %" PRId32 " of topic \"%s\" cannot be read at offset %" PRId64 ": %s (it holds %" PRId64
+                       " to %" PRId64 ": has it lost records or been made anew?)",
+                       partition, source->topic, lane->next, reason, low, high - 1);
+}
+
+/* An error that came instead of a record. RP_OK when reading just goes on. */
+static rp_err_t take_error(struct kafka_source *source, int32_t partition, const rd_kafka_message_t *message,
+                           struct rp_error *err)
+{
+        struct lane *lane = &source->lanes[partition];
+
+        switch (message->err) {
+        case RD_KAFKA_RESP_ERR__PARTITION_EOF:
+                /* Of everything up to here nothing is left to come: the end of a range may be a control record. */
+                if (message->offset > lane->next)
+                        lane->next = message->offset < lane->end ? message->offset : lane->end;
+                return RP_OK;
+        case RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET:
+        case RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE:
+                return fail_gap(source, partition, rd_kafka_message_errstr(message), err);
+        case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
+        case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
+        case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
+                /* Also seen for a while when brokers come and go; a deleted topic ends by the timeout. */
+                break;
+        default:
+                if (rp_err_from_kafka(message->err) != RP_ERR_RETRY)
+                        return rp_fail(err, rp_err_from_kafka(message->err),
+                                       "cannot read partition %" PRId32 " of topic \"%s\" at offset %" PRId64 ": %s",
+                                       partition, source->topic, lane->next, rd_kafka_message_errstr(message));
+        }
+        snprintf(source->client.trouble, sizeof(source->client.trouble), "%s", rd_kafka_message_errstr(message));
+        return RP_OK;
+}
+
+/* Sorts what came: records into the batch, the rest away. */
+static rp_err_t take(struct kafka_source *source, int32_t partition, size_t got, struct rp_error *err)
+{
+        struct lane *lane = &source->lanes[partition];
+        rp_err_t rc = RP_OK;
+
+        for (size_t i = 0; i < got; i++) {
+                rd_kafka_message_t *message = lane->messages[i];
+
+                if (rc != RP_OK) {
+                        ; /* drop the rest */
+                } else if (message->err) {
+                        rc = take_error(source, partition, message, err);
+                } else if (message->offset >= lane->end) {
+                        lane->next = lane->end;
+                } else if (message->offset >= lane->next) {
+                        lane->messages[lane->cnt] = message;
+                        lane->records[lane->cnt] = view(&lane->messages[lane->cnt]);
+                        lane->next = message->offset + 1;
+                        if (source->headers)
+                                rc = list_headers(lane, message, &lane->records[lane->cnt], err);
+                        lane->cnt++;
+                        continue;
+                }
+                rd_kafka_message_destroy(message);
+        }
+        for (size_t i = 0, at = 0; i < lane->cnt; at += lane->records[i++].header_cnt)
+                lane->records[i].headers = lane->records[i].header_cnt ? &lane->headers[at] : NULL;
+        return rc;
+}
+
+/* Counts only time in which the partition was asked and gave nothing. */
+static rp_err_t count_silence(struct kafka_source *source, int32_t partition, struct rp_error *err)
+{
+        struct lane *lane = &source->lanes[partition];
+        int64_t now = rp_clock_ms();
+
+        if (lane->asked_ms)
+                lane->waited_ms += now - lane->asked_ms < SETTLE_MS ? now - lane->asked_ms : SETTLE_MS;
+        lane->asked_ms = now;
+        if (lane->waited_ms < source->timeout_ms)
+                return RP_OK;
+        return rp_fail(err, RP_ERR_RETRY,
+                       "partition %" PRId32 " of topic \"%s\" gave nothing for %d s at offset %" PRId64 " of %" PRId64
+                       "%s%s", partition, source->topic, source->timeout_ms / 1000, lane->next, lane->end,
+                       *source->client.trouble ? ": " : "", source->client.trouble);
+}
+
+static rp_err_t source_fetch(struct rp_source *base, int32_t partition, int timeout_ms, struct rp_batch *batch,
+                             struct rp_error *err)
+{
+        struct kafka_source *source = self(base);
+        struct lane *lane = &source->lanes[partition];
+        int64_t before = lane->next;
+        ssize_t got = 0;
+        rp_err_t rc = RP_OK;
+
+        release_batch(lane);
+        *batch = (struct rp_batch){ .next = lane->next };
+        if (lane->next >= lane->end)
+                return RP_OK;
+        /* A batch call waits until the batch is full, so waiting is done for one message alone. */
+        got = rd_kafka_consume_batch(source->rkt, partition, 0, lane->messages, source->batch_max);
+        if (got == 0 && timeout_ms > 0) {
+                rp_client_serve(&source->client, 0);
+                got = rd_kafka_consume_batch(source->rkt, partition, timeout_ms, lane->messages, 1);
+                if (got == 1)
+                        got += rd_kafka_consume_batch(source->rkt, partition, 0, lane->messages + 1,
+                                                      source->batch_max - 1);
+        }
+        if (got < 0)
+                return rp_fail_resp(err, &source->client, rd_kafka_last_error(),
+                                    "cannot read partition %" PRId32 " of topic \"%s\"", partition, source->topic);
+        rc = take(source, partition, (size_t)got, err);
+        if (rc == RP_OK && lane->next == before)
+                rc = count_silence(source, partition, err);
+        else
+                lane->asked_ms = lane->waited_ms = 0;
+        if (rc != RP_OK)
+                return rc;
+        if (lane->next >= lane->end)
+                stop_lane(source, partition); /* the batch in hand stays valid */
+        batch->records = lane->records;
+        batch->cnt = lane->cnt;
+        batch->next = lane->next;
+        return RP_OK;
+}
+
+static void source_free(struct rp_source *base)
+{
+        struct kafka_source *source = self(base);
+
+        for (int32_t p = 0; source->lanes && p < base->partition_cnt; p++) {
+                stop_lane(source, p);
+                release_lane(&source->lanes[p]);
+        }
+        if (source->rkt)
+                rd_kafka_topic_destroy(source->rkt);
+        rp_client_close(&source->client);
+        free(source->lanes);
+        free(source->topic);
+        free(source);
+}
+
+static const struct rp_source_ops kafka_source_ops = {
+        .bounds = source_bounds,
+        .start = source_start,
+        .fetch = source_fetch,
+        .free = source_free,
+};
+
+/* How many partitions to divide memory by is known only after asking, and a client cannot be retuned: ask first. */
+static rp_err_t find_topic(struct kafka_source *source, const struct rp_kafka_source_config *config,
+                           struct rp_error *err)
+{
+        struct rp_client scout = { 0 };
+        struct rp_topic_info info;
+        rd_kafka_conf_t *conf = make_conf(config, err);
+        rp_err_t rc;
+
+        if (!conf)
+                return err->code;
+        rc = rp_client_open(&scout, RD_KAFKA_CONSUMER, conf, err);
+        if (rc == RP_OK)
+                rc = rp_cluster_topic(&scout, config->topic,
+                                      config->timeout_ms < CONNECT_MS ? config->timeout_ms : CONNECT_MS, &info, err);
+        rp_client_close(&scout);
+        if (rc != RP_OK)
+                return rc;
+        if (!info.exists)
+                return rp_fail(err, RP_ERR_USAGE, "topic \"%s\" does not exist", config->topic);
+        source->base.partition_cnt = info.partition_cnt;
+        return RP_OK;
+}
+
+rp_err_t rp_kafka_source_new(struct rp_source **out, const struct rp_kafka_source_config *config, struct rp_error *err)
+{
+        struct kafka_source *source = calloc(1, sizeof(*source));
+        rd_kafka_conf_t *conf = NULL;
+        rp_err_t rc;
+
+        if (!source || !(source->topic = strdup(config->topic))) {
+                free(source);
+                return rp_fail(err, RP_ERR_FATAL, "out of memory");
+        }
+        source->base = (struct rp_source){ .ops = &kafka_source_ops, .topic = source->topic };
+        source->headers = config->headers;
+        source->timeout_ms = config->timeout_ms;
+        rc = find_topic(source, config, err);
+        if (rc != RP_OK)
+                goto fail;
+        source->batch_max = (size_t)(8192 / source->base.partition_cnt);
+        source->batch_max = source->batch_max < 16 ? 16 : source->batch_max > BATCH_MAX ? BATCH_MAX : source->batch_max;
+        source->lanes = calloc((size_t)source->base.partition_cnt, sizeof(*source->lanes));
+        if (!source->lanes) {
+                rc = rp_fail(err, RP_ERR_FATAL, "out of memory");
+                goto fail;
+        }
+        conf = make_conf(config, err);
+        rc = conf ? tune_queues(source, conf, config->client, config->memory_bytes, source->base.partition_cnt, err)
+                  : err->code;
+        if (rc != RP_OK) {
+                if (conf)
+                        rd_kafka_conf_destroy(conf);
+                goto fail;
+        }
+        rc = rp_client_open(&source->client, RD_KAFKA_CONSUMER, conf, err);
+        if (rc != RP_OK)
+                goto fail;
+        source->rkt = rd_kafka_topic_new(source->client.rk, source->topic, NULL);
+        if (!source->rkt) {
+                rc = rp_fail_resp(err, &source->client, rd_kafka_last_error(), "cannot use topic \"%s\"",
+                                  source->topic);
+                goto fail;
+        }
+        *out = &source->base;
+        return RP_OK;
+fail:
+        source_free(&source->base);
+        return rc;
+}
+
+const char *rp_kafka_source_regime(const struct rp_source *base)
+{
+        return ((const struct kafka_source *)((const char *)base - offsetof(struct kafka_source, base)))->regime;
+}
+
+struct rp_client *rp_kafka_source_client(struct rp_source *base)
+{
+        return &self(base)->client;
+}

@@ -1,0 +1,37 @@
+/**
+ * A topic of a Kafka cluster as an rp_source: read_committed, so records of aborted transactions do not exist for it;
+ * no group membership; never creates a topic. The end of a range is found by position, so control records, aborted
+ * ones and compaction gaps at its end are no obstacle.
+ */
+#ifndef RP_KAFKA_SOURCE_H
+#define RP_KAFKA_SOURCE_H
+
+#include "io/client.h"
+#include "io/source.h"
+
+struct rp_kafka_source_config {
+        const struct rp_client_config *client; /* borrowed until the source is made */
+        const char *topic;
+        const char *group;     /* whose stored offsets this client shall be able to read; NULL: none */
+        bool headers;          /* list each record's headers (costs an allocation for records that have some) */
+        int64_t memory_bytes;  /* for what is fetched ahead, all partitions together; 0: a default that is fast */
+        int timeout_ms;        /* how long a silent cluster is waited for */
+};
+
+/**
+ * Connects and looks the topic up.
+ * @returns RP_OK and *source, the caller's to source->ops->free(); RP_ERR_USAGE when there is no such topic,
+ *          RP_ERR_RETRY when no broker answers.
+ */
+rp_err_t rp_kafka_source_new(struct rp_source **source, const struct rp_kafka_source_config *config,
+                             struct rp_error *err);
+
+/** @returns how this source fetches, one line for a log: the librdkafka in use and the queue sizes chosen for it. */
+const char *rp_kafka_source_regime(const struct rp_source *source);
+
+#ifdef RP_WITH_RDKAFKA
+/** The source's consumer, for questions to the cluster. Borrowed. */
+struct rp_client *rp_kafka_source_client(struct rp_source *source);
+#endif
+
+#endif
