@@ -5,6 +5,8 @@
 #ifndef RP_PROGRESS_LINE_H
 #define RP_PROGRESS_LINE_H
 
+#include "clock.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -16,12 +18,6 @@ struct rp_progress_line {
         bool shown;
         int64_t started_ms, printed_ms;
 };
-
-/** @returns a monotonic clock in milliseconds, of no meaning but in differences. */
-int64_t rp_clock_ms(void);
-
-/** @returns the wall clock, milliseconds since 1970 in UTC. */
-int64_t rp_wall_clock_ms(void);
 
 /**
  * @param wanted  as rp_wants_progress() says
