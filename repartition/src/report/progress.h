@@ -22,6 +22,7 @@ struct rp_progress_line {
 /**
  * @param wanted  as rp_wants_progress() says
  * @param label   what is being done, such as "audit orders"; borrowed until the end
+ * @param now_ms  rp_clock_ms()
  */
 void rp_progress_line_start(struct rp_progress_line *line, FILE *out, bool wanted, const char *label, int64_t now_ms);
 
