@@ -105,6 +105,18 @@ KR_API kr_policy_t *kr_policy_parse(const char *json, size_t len, const char *na
 /** A policy that routes every topic by this hash, modulo its partition count. NULL with *err for an unknown name. */
 KR_API kr_policy_t *kr_policy_from_hash(const char *hash_name, struct kr_error *err);
 
+/**
+ * Reads a policy file and writes the same policy with everything spelled out: weights become the owner of each slot, a
+ * ring becomes its ranges, so that any language can route by it with a hash and an array. The result is a valid policy
+ * and has the same fingerprints; comments and locations stay.
+ *
+ * @param current  the policy in force, or NULL. With one, topics whose slots go by weight start from its table, and the
+ *                 fewest slots move; the fingerprints are then those of the new table
+ * @param expand   write the owner of every slot, not runs of them
+ * @returns JSON text, the caller's to free(); or NULL with *err
+ */
+KR_API char *kr_policy_compile(const char *path, const kr_policy_t *current, bool expand, struct kr_error *err);
+
 /** Frees; NULL is allowed. */
 KR_API void kr_policy_free(kr_policy_t *policy);
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct kr_map_kind *const kinds[] = { &kr_map_modulo };
+static const struct kr_map_kind *const kinds[] = { &kr_map_modulo, &kr_map_slots };
 
 enum { KIND_CNT = sizeof(kinds) / sizeof(kinds[0]), DEPTH_MAX = 4 };
 
@@ -54,6 +54,11 @@ void kr_map_canon(const struct kr_map *map, struct kr_canon *canon)
 size_t kr_map_memory(const struct kr_map *map)
 {
         return map->kind->memory ? map->kind->memory(map) : 0;
+}
+
+json_t *kr_map_compile(const struct kr_map *map, const struct kr_json *at, bool expand)
+{
+        return map->kind->compile ? map->kind->compile(map, at, expand) : json_deep_copy(at->value);
 }
 
 bool kr_map_pinned(const struct kr_json *at, const struct kr_map_context *context, struct kr_error *err)

@@ -14,6 +14,9 @@ struct kr_map_context {
         int32_t partition_cnt; /* the pinned count, 0 when free */
         const kr_hash_t *hash; /* the rule's; maps that look at parts of the routing bytes hash those with it */
         int depth;             /* how many maps stand around this one ("else") */
+        const struct kr_map *current; /* the map in force, from which to move the fewest keys; NULL: none */
+        int32_t current_cnt;          /* its partitions */
+        const char *no_current;       /* why there is none, when one was asked for: "has no rule for this topic" */
 };
 
 struct kr_map_kind {
@@ -29,6 +32,16 @@ struct kr_map_kind {
         void (*canon)(const struct kr_map *map, struct kr_canon *canon);
         /* Bytes that `state` owns. NULL: none. */
         size_t (*memory)(const struct kr_map *map);
+        /*
+         * For planners, who compute shares exactly where they can. period: the partition depends on hash mod this and on
+         * nothing else; NULL when it does not, or when a stretch of the hash has one owner (bounds).
+         */
+        uint64_t (*period)(const struct kr_map *map, int32_t partition_cnt);
+        /*
+         * The same map with everything spelled out, as an object that parse() takes; `at` is what it was read from.
+         * expand: without any shortening. NULL: the source form is explicit already.
+         */
+        json_t *(*compile)(const struct kr_map *map, const struct kr_json *at, bool expand);
 };
 
 struct kr_map {
@@ -44,9 +57,13 @@ void kr_map_release(struct kr_map *map);
 void kr_map_canon(const struct kr_map *map, struct kr_canon *canon);
 size_t kr_map_memory(const struct kr_map *map);
 
+/** The map as an object with everything spelled out, the caller's; NULL when memory is out. `at`: what it came from. */
+json_t *kr_map_compile(const struct kr_map *map, const struct kr_json *at, bool expand);
+
 /** True when the rule pins its partition count; every map but modulo names partitions and needs that. */
 bool kr_map_pinned(const struct kr_json *at, const struct kr_map_context *context, struct kr_error *err);
 
 extern const struct kr_map_kind kr_map_modulo;
+extern const struct kr_map_kind kr_map_slots;
 
 #endif

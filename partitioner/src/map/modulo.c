@@ -16,4 +16,16 @@ static void canon(const struct kr_map *map, struct kr_canon *canon)
         kr_canon_add(canon, "map=modulo");
 }
 
-const struct kr_map_kind kr_map_modulo = { .name = "modulo", .fields = fields, .partition = partition, .canon = canon };
+static uint64_t period(const struct kr_map *map, int32_t partition_cnt)
+{
+        (void)map;
+        return (uint64_t)partition_cnt;
+}
+
+const struct kr_map_kind kr_map_modulo = {
+        .name = "modulo",
+        .fields = fields,
+        .partition = partition,
+        .canon = canon,
+        .period = period,
+};

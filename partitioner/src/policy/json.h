@@ -30,6 +30,25 @@ json_t *kr_json_parse(const char *text, size_t len, const char *name, struct kr_
  */
 char *kr_file_read(const char *path, const char *what, size_t *len, struct kr_error *err);
 
+/** A document read from a file. */
+struct kr_document {
+        struct kr_json root; /* borrows the path it was loaded from */
+        char *folder;
+};
+
+/**
+ * Reads and parses a file; `what` it is stands in messages.
+ * @returns true and *doc, the caller's to kr_document_release(); or false with *err and nothing to release.
+ */
+bool kr_document_load(struct kr_document *doc, const char *path, const char *what, struct kr_error *err);
+void kr_document_release(struct kr_document *doc);
+
+/**
+ * The document as text for people and version control: objects over several lines, arrays filled into lines.
+ * @returns text that ends in a line end, the caller's to free(); or NULL when memory is out.
+ */
+char *kr_json_print(const json_t *value);
+
 /** Sets *err to "FILE: PATH: message" and returns false, so that callers can return its result. */
 bool kr_json_fail(const struct kr_json *at, struct kr_error *err, const char *fmt, ...)
         __attribute__((format(printf, 3, 4)));

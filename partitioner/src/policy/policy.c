@@ -2,7 +2,6 @@
 
 #include <fnmatch.h>
 #include <inttypes.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,7 +76,52 @@ static bool fingerprint(struct kr_rule *rule, const struct kr_json *at, struct k
         return true;
 }
 
-static bool parse_rule(struct kr_rule *rule, const struct kr_json *at, struct kr_error *err)
+/* Whether two rules take the same bytes from a key and hash them alike. */
+static bool same_hash(const struct kr_rule *a, const struct kr_rule *b)
+{
+        char prints[2][KR_FINGERPRINT_SIZE];
+        const struct kr_rule *rules[2] = { a, b };
+
+        for (int i = 0; i < 2; i++) {
+                struct kr_canon *canon = kr_canon_new();
+
+                if (!canon)
+                        return false;
+                kr_key_canon(&rules[i]->key, canon);
+                kr_canon_finish(canon, prints[i]);
+        }
+        return a->hash == b->hash && !strcmp(prints[0], prints[1]);
+}
+
+const struct kr_rule *kr_policy_rule_named(const kr_policy_t *policy, const char *topic)
+{
+        for (size_t i = 0; i < policy->rule_cnt; i++)
+                if (!strcmp(policy->rules[i].topic, topic))
+                        return &policy->rules[i];
+        return NULL;
+}
+
+/* What the map of a rule that is being read may start from, or why there is nothing. */
+static void find_current(const struct kr_rule *rule, const kr_policy_t *policy, struct kr_map_context *context)
+{
+        const struct kr_rule *current = kr_policy_rule_named(policy, rule->topic);
+
+        if (!current && !rule->is_pattern)
+                current = kr_policy_rule(policy, rule->topic);
+        if (!current)
+                context->no_current = "has no rule for this topic";
+        else if (!current->partition_cnt)
+                context->no_current = "does not pin the partitions of this topic";
+        else if (!same_hash(rule, current))
+                context->no_current = "routes this topic by another key or hash, so that every key would move";
+        else {
+                context->current = &current->map;
+                context->current_cnt = current->partition_cnt;
+        }
+}
+
+static bool parse_rule(struct kr_rule *rule, const struct kr_json *at, const kr_policy_t *current,
+                       struct kr_error *err)
 {
         static const char *const fields[] = { "partitions", "key", "hash", "map", "locations", NULL };
         struct kr_json partitions_at, key_at, hash_at, map_at, locations_at;
@@ -99,6 +143,8 @@ static bool parse_rule(struct kr_rule *rule, const struct kr_json *at, struct kr
                 return false;
         context.partition_cnt = rule->partition_cnt;
         context.hash = rule->hash;
+        if (current)
+                find_current(rule, current, &context);
         if (!kr_map_parse(&rule->map, &map_at, &context, err) ||
             !kr_locations_parse(&rule->locations, &locations_at, rule->partition_cnt, err))
                 return false;
@@ -119,7 +165,8 @@ static int by_precedence(const void *a, const void *b)
         return strcmp(x->topic, y->topic);
 }
 
-static bool parse_document(kr_policy_t *policy, const struct kr_json *root, struct kr_error *err)
+static bool parse_document(kr_policy_t *policy, const struct kr_json *root, const kr_policy_t *current,
+                           struct kr_error *err)
 {
         static const char *const fields[] = { "keyroute", "topics", NULL };
         struct kr_json version_at, topics_at;
@@ -148,7 +195,7 @@ static bool parse_document(kr_policy_t *policy, const struct kr_json *root, stru
                 struct kr_json rule_at = kr_json_member(&topics_at, topic);
 
                 /* Counted first, so that a rule that fails half-way is released with the policy. */
-                if (!parse_rule(&policy->rules[policy->rule_cnt++], &rule_at, err))
+                if (!parse_rule(&policy->rules[policy->rule_cnt++], &rule_at, current, err))
                         return false;
         }
         qsort(policy->rules, policy->rule_cnt, sizeof(*policy->rules), by_precedence);
@@ -157,43 +204,37 @@ static bool parse_document(kr_policy_t *policy, const struct kr_json *root, stru
         return true;
 }
 
-static kr_policy_t *parse(const char *json, size_t len, const char *name, const char *folder, struct kr_error *err)
+kr_policy_t *kr_policy_build(const struct kr_json *root, const kr_policy_t *current, struct kr_error *err)
 {
-        struct kr_json root = { .file = name, .folder = folder };
-        kr_policy_t *policy = NULL;
+        kr_policy_t *policy = calloc(1, sizeof(*policy));
 
-        root.value = kr_json_parse(json, len, name, err);
-        if (!root.value)
-                return NULL;
-        policy = calloc(1, sizeof(*policy));
         if (!policy)
-                kr_json_fail(&root, err, "out of memory");
-        else if (!parse_document(policy, &root, err)) {
+                kr_json_fail(root, err, "out of memory");
+        else if (!parse_document(policy, root, current, err)) {
                 kr_policy_free(policy);
                 policy = NULL;
         }
-        json_decref(root.value);
         return policy;
 }
 
 kr_policy_t *kr_policy_parse(const char *json, size_t len, const char *name, struct kr_error *err)
 {
-        return parse(json, len, name, NULL, err);
+        struct kr_json root = { .file = name, .value = kr_json_parse(json, len, name, err) };
+        kr_policy_t *policy = root.value ? kr_policy_build(&root, NULL, err) : NULL;
+
+        json_decref(root.value);
+        return policy;
 }
 
 kr_policy_t *kr_policy_load(const char *path, struct kr_error *err)
 {
-        size_t len = 0;
-        char *text = kr_file_read(path, "policy", &len, err);
-        char *copy = text ? strdup(path) : NULL; /* dirname() writes into it */
-        kr_policy_t *policy = NULL;
+        struct kr_document doc;
+        kr_policy_t *policy;
 
-        if (copy)
-                policy = parse(text, len, path, dirname(copy), err);
-        else if (text)
-                snprintf(err->text, sizeof(err->text), "%.300s: out of memory", path);
-        free(copy);
-        free(text);
+        if (!kr_document_load(&doc, path, "policy", err))
+                return NULL;
+        policy = kr_policy_build(&doc.root, NULL, err);
+        kr_document_release(&doc);
         return policy;
 }
 

@@ -27,4 +27,13 @@ struct kr_policy {
         size_t exact_cnt;
 };
 
+/**
+ * A policy from a parsed document. With `current`, maps that move the fewest keys start from its rule for the topic.
+ * @returns a policy, the caller's; or NULL with *err.
+ */
+kr_policy_t *kr_policy_build(const struct kr_json *root, const kr_policy_t *current, struct kr_error *err);
+
+/** The rule whose topic name or pattern is spelled like this, or NULL. */
+const struct kr_rule *kr_policy_rule_named(const kr_policy_t *policy, const char *topic);
+
 #endif
