@@ -1,0 +1,110 @@
+"""Fixtures for tests against real parts. What a test does not ask for is not started."""
+
+import subprocess
+
+import pytest
+from support import (BUILD, DEBIAN_PYTHON, JAVA, KAFKA, KAFKA_LIB, WHEEL_PYTHON, Kafka, Librdkafka, environment, missing,
+                     need_command, need_file, run, unique)
+
+
+@pytest.fixture(scope="session")
+def start_kafka(request, tmp_path_factory):
+    """start_kafka(brokers=1, broker_setting=value, ...) starts one more real cluster, for tests that need their own."""
+    started = []
+
+    def start(brokers=1, **config):
+        need_command("java")
+        need_file(KAFKA_LIB / "pom.xml", "Apache Kafka")
+        if run(DEBIAN_PYTHON, "-c", "import confluent_kafka").rc != 0:
+            missing("Debian's python3-confluent-kafka is missing")
+        started.append(Kafka(tmp_path_factory.mktemp("kafka"), brokers, **config))
+        return started[-1]
+
+    yield start
+    for cluster in started:
+        cluster.stop(keep_logs=request.session.testsfailed > 0)
+
+
+@pytest.fixture(scope="session")
+def kafka(start_kafka):
+    """One broker, shared by all tests: leave it running, and use topics of your own."""
+    return start_kafka()
+
+
+@pytest.fixture(scope="session")
+def kafka3(start_kafka):
+    """Three brokers, replication 3, min.insync.replicas 2. Who kills one brings it back."""
+    return start_kafka(brokers=3)
+
+
+@pytest.fixture
+def topic(request):
+    """topic(name="t", partitions=1, cluster=kafka, topic_setting=value, ...) makes a topic of a new name. @returns it."""
+
+    def make(name="t", partitions=1, cluster=None, **config):
+        return (cluster or request.getfixturevalue("kafka")).create(unique(name), partitions, **config)
+
+    return make
+
+
+@pytest.fixture(params=["old", "new"])
+def librdkafka(request):
+    """Makes a test run twice, with Debian's librdkafka (2.0.2) and with the wheel's (the newest)."""
+    return Librdkafka(request.param)
+
+
+@pytest.fixture(scope="session")
+def repartition():
+    """repartition(*args, librdkafka=None, stdin=None, env=None) runs our tool to its end. @returns its Result.
+
+    repartition.start(*args, ...) returns a running subprocess.Popen instead, for tests that interrupt it.
+    """
+    program = need_file(BUILD / "repartition", "our own tool, which 'make' builds,")
+
+    def full_env(librdkafka, env):
+        return {**(librdkafka.env if librdkafka else {}), **(env or {})}
+
+    def call(*args, librdkafka=None, env=None, **options):
+        return run(program, *args, env=full_env(librdkafka, env), **options)
+
+    def start(*args, librdkafka=None, env=None, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+              stderr=subprocess.DEVNULL):
+        return subprocess.Popen([str(a) for a in (program, *args)], env=environment(full_env(librdkafka, env)),
+                                stdin=stdin, stdout=stdout, stderr=stderr)
+
+    call.start = start
+    return call
+
+
+@pytest.fixture(scope="session")
+def java_run():
+    """java_run("Produce.java", *args, stdin=None) runs a source file of interop-tests/java with Kafka's jars."""
+    need_command("java")
+    need_file(KAFKA_LIB / "pom.xml", "Apache Kafka")
+
+    def call(source, *args, **options):
+        return run("java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+                   "-cp", f"{KAFKA_LIB}/*", JAVA / source, *args, **options)
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def wheel_python():
+    """The Python whose confluent_kafka is PyPI's wheel, with a librdkafka of its own."""
+    return need_file(WHEEL_PYTHON, "the wheel of confluent-kafka")
+
+
+@pytest.fixture(scope="session")
+def kcat():
+    """kcat(*args, librdkafka=None, stdin=None, env=None) runs kcat to its end. @returns its Result."""
+    program = need_command("kcat")
+
+    def call(*args, librdkafka=None, env=None, **options):
+        return run(program, *args, env={**(librdkafka.env if librdkafka else {}), **(env or {})}, **options)
+
+    return call
+
+
+def pytest_report_header():
+    return f"build: {BUILD}, cluster script: {KAFKA}"

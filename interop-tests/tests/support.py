@@ -1,0 +1,149 @@
+"""What the tests of this folder share: where things are, running programs, real clusters."""
+
+import json
+import os
+import shutil
+import subprocess
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / os.environ.get("KEYROUTE_BUILD", "build")
+INTEROP = ROOT / "interop-tests"
+CACHE = INTEROP / ".cache"
+KAFKA = INTEROP / "kafka" / "kafka"
+KAFKA_LIB = INTEROP / "kafka" / "lib"
+JAVA = INTEROP / "java"
+PYTHON = INTEROP / "python"
+DEBIAN_PYTHON = "/usr/bin/python3"
+WHEEL_PYTHON = CACHE / "venv" / "bin" / "python"
+HANG_S = 300  # a program that takes longer is stuck
+
+
+def missing(what):
+    """A part that is not there: never overlooked in CI, and said aloud elsewhere."""
+    if os.environ.get("CI"):
+        pytest.fail(f"{what}; in CI a missing part is a failure", pytrace=False)
+    pytest.skip(f"{what}; scripts/install-deps test installs it")
+
+
+def need_file(path, what):
+    if not Path(path).exists():
+        missing(f"{what} is missing ({path})")
+    return path
+
+
+def need_command(name):
+    found = shutil.which(name)
+    if not found:
+        missing(f"the command '{name}' is missing")
+    return found
+
+
+@dataclass
+class Result:
+    """How a program ended. Its output is text; surrogate escapes keep bytes that are no UTF-8."""
+
+    argv: list
+    rc: int
+    out: str
+    err: str
+
+    def json(self):
+        return json.loads(self.out)
+
+    def ok(self):
+        """@returns itself when the program ended with 0; else fails the test with all that it said."""
+        return self.ends_with(0)
+
+    def ends_with(self, rc):
+        if self.rc != rc:
+            pytest.fail(f"{' '.join(self.argv)}\nended with {self.rc}, not {rc}\n--- stdout\n{self.out[-8000:]}\n"
+                        f"--- stderr\n{self.err[-8000:]}", pytrace=False)
+        return self
+
+
+def run(*argv, env=None, stdin=None, cwd=None, timeout=HANG_S):
+    """Runs a program to its end. stdin: text or bytes; env: what to change, None removes a variable."""
+    argv = [str(a) for a in argv]
+    if isinstance(stdin, str):
+        stdin = stdin.encode("utf-8", "surrogateescape")
+    done = subprocess.run(argv, env=environment(env), input=stdin if stdin is not None else b"", cwd=cwd,
+                          capture_output=True, timeout=timeout, check=False)
+    return Result(argv, done.returncode, done.stdout.decode("utf-8", "surrogateescape"),
+                  done.stderr.decode("utf-8", "surrogateescape"))
+
+
+def environment(changes):
+    env = dict(os.environ)
+    for name, value in (changes or {}).items():
+        if value is None:
+            env.pop(name, None)
+        else:
+            env[name] = str(value)
+    return env
+
+
+class Librdkafka:
+    """One of the librdkafka versions that our programs, and any other dynamically linked host, can be run against."""
+
+    def __init__(self, name):
+        self.name = name
+        if name == "new":
+            folder = CACHE / "librdkafka-new"
+            need_file(folder / "librdkafka.so.1", "the newest librdkafka")
+            self.env = {"LD_LIBRARY_PATH": folder}
+        else:
+            self.env = {"LD_LIBRARY_PATH": None}
+
+    def __repr__(self):
+        return f"librdkafka-{self.name}"
+
+
+class Kafka:
+    """A real cluster of its own. Ended, and its data deleted, when pytest ends, whatever way that is."""
+
+    def __init__(self, data, brokers=1, **config):
+        self.data = Path(data)
+        settings = [a for name, value in config.items() for a in ("--config", f"{name.replace('_', '.')}={value}")]
+        started = self._control("start", "--brokers", brokers, "--until-exit-of", os.getpid(), *settings)
+        self.bootstrap = started.out.strip()
+        assert "\n" not in self.bootstrap, "start prints one line, the address"
+
+    def _control(self, command, *args):
+        done = run(KAFKA, command, "--data", self.data, *args)
+        if done.rc != 0:
+            pytest.fail(f"kafka {command}: {done.err}", pytrace=False)
+        return done
+
+    def create(self, topic, partitions=1, replication=-1, **config):
+        settings = [a for name, value in config.items() for a in ("--config", f"{name.replace('_', '.')}={value}")]
+        self._control("create", topic, "--partitions", partitions, "--replication", replication, *settings)
+        return topic
+
+    def kill(self, broker):
+        """SIGKILL, as a crash would be."""
+        self._control("kill", broker)
+
+    def restart(self, broker):
+        self._control("restart", broker)
+
+    def tool(self, name, *args, **options):
+        """One of Kafka's own commands, such as 'kafka-topics'. @returns its Result."""
+        return run(KAFKA, "tool", name, *args, **options)
+
+    def stop(self, keep_logs=False):
+        if keep_logs:
+            for log in self.data.glob("*/server.log"):
+                kept = BUILD / "test" / "log"
+                kept.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(log, kept / f"{self.data.name}-broker-{log.parent.name}.log")
+        self._control("stop", "--delete")
+
+
+def unique(name):
+    """A topic or group name that no other test uses."""
+    return f"{name}-{uuid.uuid4().hex[:8]}"
