@@ -33,6 +33,8 @@ TOOL_TESTS := $(patsubst repartition/test/%.c,$(BUILD)/test/%,$(wildcard reparti
 CORE_TEST_HELPERS := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out partitioner/test/test_%.c,$(wildcard partitioner/test/*.c)))
 TOOL_TEST_HELPERS := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out repartition/test/test_%.c,$(wildcard repartition/test/*.c)))
 
+TOOL_FILES := $(BUILD)/repartition $(BUILD)/repartition.1 $(BUILD)/repartition.bash
+
 # What the parts need. The plugin takes nothing of librdkafka at link time: it binds to its host's copy when it is loaded.
 CORE_LIBS := -ljansson -lz
 TOOL_LIBS := -lrdkafka -lxxhash -lm -lpthread $(CORE_LIBS)
@@ -41,7 +43,7 @@ TOOL_LIBS := -lrdkafka -lxxhash -lm -lpthread $(CORE_LIBS)
 .DELETE_ON_ERROR:
 .PHONY: all help check test demo bench install uninstall clean format deps deps-demo deps-test fuzz
 
-all: $(BUILD)/keyroute.so $(BUILD)/libkeyroute.a $(BUILD)/libkeyroute.so $(BUILD)/keyroute.pc $(BUILD)/repartition ## build the plugin, the library and the tool into build/
+all: $(BUILD)/keyroute.so $(BUILD)/libkeyroute.a $(BUILD)/libkeyroute.so $(BUILD)/keyroute.pc $(TOOL_FILES) ## build the plugin, the library and the tool into build/
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -84,6 +86,12 @@ $(BUILD)/repartition: $(MAIN_OBJ) $(BUILD)/librepartition.a $(BUILD)/libkeyroute
 	$(if $(V),,@echo '  LD  $@')
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(TOOL_LIBS)
 
+$(BUILD)/repartition.1: $(BUILD)/repartition
+	@$< --man > $@
+
+$(BUILD)/repartition.bash: $(BUILD)/repartition
+	@$< --completion > $@
+
 $(BUILD)/keyroute.pc: partitioner/keyroute.pc.in Makefile
 	@mkdir -p $(@D)
 	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' $< > $@
@@ -113,10 +121,10 @@ bench: ## ratios against librdkafka's own partitioner and a bare copy loop (real
 	@scripts/bench
 
 install: all ## install below PREFIX (and DESTDIR)
-	@scripts/install '$(BUILD)' '$(DESTDIR)' '$(PREFIX)' '$(VERSION)'
+	@scripts/install '$(BUILD)' '$(DESTDIR)' '$(PREFIX)'
 
 uninstall: ## remove what install put there
-	@scripts/install --remove '$(BUILD)' '$(DESTDIR)' '$(PREFIX)' '$(VERSION)'
+	@scripts/install --remove '$(BUILD)' '$(DESTDIR)' '$(PREFIX)'
 
 deps: ## install the Debian packages that building needs
 	@scripts/install-deps build

@@ -1,4 +1,4 @@
-/** The one clock for waits and rates: monotonic, so a jump of the wall clock neither ends a wait nor prolongs it. */
+/** The clocks. Waits and rates go by the monotonic one, so a jump of the wall clock neither ends nor prolongs them. */
 #ifndef RP_CLOCK_H
 #define RP_CLOCK_H
 
@@ -6,5 +6,8 @@
 
 /** @returns milliseconds since some fixed moment; of use for differences alone. */
 int64_t rp_clock_ms(void);
+
+/** @returns the wall clock: milliseconds since 1970 in UTC. */
+int64_t rp_wall_clock_ms(void);
 
 #endif

@@ -1,6 +1,7 @@
 /* repartition route: where keys belong, without a broker. */
 #include "cli/command.h"
 #include "cli/key_format.h"
+#include "cli/wrap.h"
 #include "report/key_json.h"
 
 #include <errno.h>
@@ -34,7 +35,7 @@ static const struct rp_option options[] = {
         { "locations", 0, RP_OPT_TEXT, offsetof(struct args, locations_file), "FILE",
           "where partitions live, such as {\"0-11\": \"site-a\"}; instead of the policy's own", NULL, 0, 0, NULL },
         { "all-hashes", 0, RP_OPT_FLAG, offsetof(struct args, all_hashes), NULL,
-          "what every hash function makes of each key", NULL, 0, 0, NULL },
+          "what every hash function that clients use makes of each key", NULL, 0, 0, NULL },
         { "list-hashes", 0, RP_OPT_FLAG, offsetof(struct args, list_hashes), NULL,
           "list the hash functions, who uses them and what mends it; no keys", NULL, 0, 0, NULL },
         RP_COMMON_OPTIONS(struct args),
@@ -78,26 +79,49 @@ static void print_member(const char *name, const char *text)
         rp_print_json_string(stdout, text, strlen(text));
 }
 
+static void list_hash_json(const kr_hash_t *hash)
+{
+        bool is_client = kr_hash_is_client(hash);
+
+        printf("{\"hash\": \"%s\", \"of\": \"%s\"", kr_hash_name(hash), is_client ? "client" : "store");
+        print_member("clients", kr_hash_clients(hash));
+        if (is_client) {
+                print_member("null_key", keyless_name(kr_hash_null_key(hash)));
+                print_member("empty_key", keyless_name(kr_hash_empty_key(hash)));
+                print_member("fix", kr_hash_fix(hash));
+        }
+        puts("}");
+}
+
+static void list_hash(const kr_hash_t *hash)
+{
+        printf("%s\n  used by     ", kr_hash_name(hash));
+        rp_wrap(stdout, kr_hash_clients(hash), 14, 14);
+        if (kr_hash_is_client(hash)) {
+                printf("  NULL key    %s\n  empty key   %s\n  to be Java  ", keyless_name(kr_hash_null_key(hash)),
+                       keyless_name(kr_hash_empty_key(hash)));
+                rp_wrap(stdout, kr_hash_fix(hash), 14, 14);
+        }
+        putchar('\n');
+}
+
 static int list_hashes(bool json)
 {
         const kr_hash_t *hash;
+        bool stores = false;
 
+        if (!json)
+                puts("By these, Kafka clients place records:\n");
         for (size_t i = 0; (hash = kr_hash_at(i)); i++) {
-                const char *null_key = keyless_name(kr_hash_null_key(hash));
-                const char *empty_key = keyless_name(kr_hash_empty_key(hash));
-
                 if (json) {
-                        printf("{\"hash\": \"%s\"", kr_hash_name(hash));
-                        print_member("clients", kr_hash_clients(hash));
-                        print_member("null_key", null_key);
-                        print_member("empty_key", empty_key);
-                        print_member("fix", kr_hash_fix(hash));
-                        puts("}");
-                } else {
-                        printf("%s%s\n  used by     %s\n  NULL key    %s\n  empty key   %s\n  to be Java  %s\n",
-                               i ? "\n" : "", kr_hash_name(hash), kr_hash_clients(hash), null_key, empty_key,
-                               kr_hash_fix(hash));
+                        list_hash_json(hash);
+                        continue;
                 }
+                if (!kr_hash_is_client(hash) && !stores) {
+                        puts("By these, other stores place their data; a policy that names one lines a topic up with it:\n");
+                        stores = true;
+                }
+                list_hash(hash);
         }
         return RP_EXIT_CLEAN;
 }
@@ -316,11 +340,13 @@ static rp_err_t prepare(struct router *router, struct rp_error *err)
                                args->policy.policy_file ? "--policy" : "--hash");
         if (choose_rule(router, err) != RP_OK || choose_partition_cnt(router, err) != RP_OK)
                 return err->code;
-        for (size_t i = 0; args->all_hashes && (hash = kr_hash_at(i)); i++) {
-                if (i == HASH_MAX - 1)
+        for (size_t i = 0, cnt = 0; args->all_hashes && (hash = kr_hash_at(i)); i++) {
+                if (!kr_hash_is_client(hash))
+                        continue;
+                if (cnt == HASH_MAX - 1)
                         abort(); /* the table of hashes grew: raise HASH_MAX */
-                router->hashes[i] = kr_policy_from_hash(kr_hash_name(hash), &kerr);
-                if (!router->hashes[i])
+                router->hashes[cnt] = kr_policy_from_hash(kr_hash_name(hash), &kerr);
+                if (!router->hashes[cnt++])
                         return rp_fail(err, RP_ERR_FATAL, "%s", kerr.text);
         }
         if (args->locations_file) {

@@ -1,8 +1,11 @@
 /* Finds the subcommand, parses its options, runs it. Everything about a command stands in its own file. */
 #include "cli/command.h"
+#include "cli/completion.h"
 #include "cli/man.h"
+#include "cli/wrap.h"
 #include "io/client.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,20 +17,23 @@ static void print_version(void)
 static void print_usage(FILE *out)
 {
         fputs("usage: repartition COMMAND [OPTION...] [OPERAND...]\n\n"
-              "Finds records that lie in the wrong partition, explains who put them there, and mends it.\n\n",
+              "Finds records that lie in the wrong partition, explains who put them there, and\n"
+              "mends it.\n\n",
               out);
         for (size_t i = 0; rp_commands[i]; i++)
-                fprintf(out, "  %-10s%s\n", rp_commands[i]->name, rp_commands[i]->summary);
-        fputs("\nrepartition COMMAND --help tells more. Nothing is written without --execute.\n"
-              "Exit codes: 0 clean, 1 differences found, 2 usage or configuration, 3 broker trouble or incomplete\n"
-              "coverage, 4 fenced by another instance.\n",
+                fprintf(out, "  %-11s%s\n", rp_commands[i]->name, rp_commands[i]->summary);
+        fputs("\nrepartition COMMAND --help tells more. Nothing is written without --execute.\n\n"
+              "Exit codes: 0 clean, 1 differences found, 2 usage or configuration, 3 broker\n"
+              "trouble or incomplete coverage, 4 fenced by another instance.\n",
               out);
 }
 
 static void print_help(const struct rp_command *command)
 {
-        printf("usage: repartition %s [OPTION...] %s\n\n%s.\n\n%s\n\noptions:\n", command->name, command->operands,
-               command->summary, command->description);
+        printf("usage: repartition %s [OPTION...]%s%s\n\n%s.\n\n", command->name, *command->operands ? " " : "",
+               command->operands, command->summary);
+        rp_wrap(stdout, command->description, 0, 0);
+        fputs("\noptions:\n", stdout);
         rp_options_help(command->options, stdout);
         if (command->examples)
                 printf("\nexamples:\n%s", command->examples);
@@ -39,6 +45,31 @@ static const struct rp_command *find_command(const char *name)
                 if (!strcmp(rp_commands[i]->name, name))
                         return rp_commands[i];
         return NULL;
+}
+
+static int unknown_command(const char *name)
+{
+        const char *closest = NULL;
+        size_t best = SIZE_MAX;
+
+        for (size_t i = 0; rp_commands[i]; i++)
+                if (rp_is_close(name, rp_commands[i]->name, &best))
+                        closest = rp_commands[i]->name;
+        fprintf(stderr, "repartition: no command \"%.60s\"%s%s%s\nrepartition --help lists the commands\n", name,
+                closest ? "; did you mean \"" : "", closest ? closest : "", closest ? "\"?" : "");
+        return RP_EXIT_USAGE;
+}
+
+/* "one or more operands: TOPIC" would be guesswork; what is expected is what --help shows. */
+static int wrong_operands(const struct rp_command *command, int cnt)
+{
+        if (*command->operands)
+                fprintf(stderr, "repartition %s: expected %s, got %d operand%s\n", command->name, command->operands, cnt,
+                        cnt == 1 ? "" : "s");
+        else
+                fprintf(stderr, "repartition %s: takes no operands, got %d\n", command->name, cnt);
+        fprintf(stderr, "repartition %s --help tells more\n", command->name);
+        return RP_EXIT_USAGE;
 }
 
 static int run_command(const struct rp_command *command, int argc, char **argv)
@@ -62,52 +93,65 @@ static int run_command(const struct rp_command *command, int argc, char **argv)
                 print_version();
                 rc = RP_EXIT_CLEAN;
         } else if (cnt < command->operand_min || (command->operand_max >= 0 && cnt > command->operand_max)) {
-                fprintf(stderr, "repartition %s: expected %s, got %d operand%s\nusage: repartition %s [OPTION...] %s\n",
-                        command->name, *command->operands ? command->operands : "no operand", cnt, cnt == 1 ? "" : "s",
-                        command->name, command->operands);
-                rc = RP_EXIT_USAGE;
+                rc = wrong_operands(command, cnt);
         } else {
                 rc = command->run(common, argv + operand_at, cnt);
         }
 out:
         rp_options_release(command->options, common);
         free(common);
-        /* A full disk or a closed pipe behind stdout must not look like a clean result. */
-        if ((fflush(stdout) || ferror(stdout)) && rc == RP_EXIT_CLEAN) {
-                fputs("repartition: cannot write the results to standard output\n", stderr);
-                rc = RP_EXIT_INCOMPLETE;
-        }
         return rc;
+}
+
+/* help, version and what the build asks for; -1 when the first word is none of these. */
+static int run_general(int argc, char **argv)
+{
+        const char *word = argv[1];
+
+        if (!strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help")) {
+                const struct rp_command *command = argc > 2 ? find_command(argv[2]) : NULL;
+
+                if (argc > 2 && !command)
+                        return unknown_command(argv[2]);
+                if (command)
+                        print_help(command);
+                else
+                        print_usage(stdout);
+        } else if (!strcmp(word, "--version") || !strcmp(word, "-V")) {
+                print_version();
+        } else if (!strcmp(word, "--man")) {
+                rp_man_print(stdout);
+        } else if (!strcmp(word, "--completion")) {
+                rp_completion_print(stdout);
+        } else {
+                return -1;
+        }
+        return RP_EXIT_CLEAN;
 }
 
 int main(int argc, char **argv)
 {
         const struct rp_command *command;
+        int rc;
 
         if (argc < 2) {
                 print_usage(stderr);
                 return RP_EXIT_USAGE;
         }
-        if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
-                if (argc == 3 && (command = find_command(argv[2])))
-                        print_help(command);
-                else
-                        print_usage(stdout);
-                return RP_EXIT_CLEAN;
+        rc = run_general(argc, argv);
+        if (rc < 0) {
+                command = find_command(argv[1]);
+                if (!command)
+                        return unknown_command(argv[1]);
+                rc = run_command(command, argc - 1, argv + 1);
         }
-        if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
-                print_version();
-                return RP_EXIT_CLEAN;
+        /* A full disk behind stdout must not look like a clean result; a reader that has seen enough is no news. */
+        errno = 0;
+        if (fflush(stdout) || ferror(stdout)) {
+                if (errno != EPIPE)
+                        fputs("repartition: cannot write the results to standard output\n", stderr);
+                if (rc == RP_EXIT_CLEAN)
+                        rc = RP_EXIT_INCOMPLETE;
         }
-        if (!strcmp(argv[1], "--man")) { /* for the Makefile: the man page from the same rows */
-                rp_man_print(stdout);
-                return RP_EXIT_CLEAN;
-        }
-        command = find_command(argv[1]);
-        if (!command) {
-                fprintf(stderr, "repartition: no command \"%.60s\"\n", argv[1]);
-                print_usage(stderr);
-                return RP_EXIT_USAGE;
-        }
-        return run_command(command, argc - 1, argv + 1);
+        return rc;
 }

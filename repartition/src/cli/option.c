@@ -1,12 +1,14 @@
 #include "cli/option.h"
 
+#include "cli/wrap.h"
+
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTION_MAX = 96, LONG_ONLY = 256 };
+enum { OPTION_MAX = 96, LONG_ONLY = 256, NAME_MAX_LEN = 40, HELP_COLUMN = 30 };
 
 /* Visits the rows of all tables in order. */
 #define FOREACH_OPTION(tables, opt)                      \
@@ -54,7 +56,8 @@ static rp_err_t set_value(const struct rp_option *opt, void *args, const char *t
 
                 errno = 0;
                 value = strtoll(text, &end, 10);
-                if (errno || end == text || *end || value < opt->min || value > opt->max)
+                /* strtoll() skips blanks and takes a plus sign; a count is written in one way. */
+                if (errno || end == text || *end || strchr(" \t\n\v\f\r+", text[0]) || value < opt->min || value > opt->max)
                         return fail_value(opt, text, err);
                 *(int64_t *)at = value;
                 return RP_OK;
@@ -71,6 +74,76 @@ static rp_err_t set_value(const struct rp_option *opt, void *args, const char *t
         }
         }
         return RP_OK;
+}
+
+/* Edits (a letter put in, left out, changed, or two swapped) that make b of a. */
+static size_t edit_distance(const char *a, const char *b)
+{
+        size_t rows[3][NAME_MAX_LEN + 1];
+        size_t la = strlen(a), lb = strlen(b);
+
+        if (la > NAME_MAX_LEN || lb > NAME_MAX_LEN)
+                return NAME_MAX_LEN;
+        for (size_t j = 0; j <= lb; j++)
+                rows[0][j] = j;
+        for (size_t i = 1; i <= la; i++) {
+                size_t *row = rows[i % 3], *above = rows[(i - 1) % 3], *before = rows[(i + 1) % 3];
+
+                row[0] = i;
+                for (size_t j = 1; j <= lb; j++) {
+                        size_t best = above[j - 1] + (a[i - 1] != b[j - 1]);
+
+                        best = above[j] + 1 < best ? above[j] + 1 : best;
+                        best = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
+                        if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && before[j - 2] + 1 < best)
+                                best = before[j - 2] + 1;
+                        row[j] = best;
+                }
+        }
+        return rows[la % 3][lb];
+}
+
+bool rp_is_close(const char *word, const char *name, size_t *best)
+{
+        size_t distance = edit_distance(word, name);
+
+        if (distance > strlen(word) / 4 + 1 || distance >= *best)
+                return false;
+        *best = distance;
+        return true;
+}
+
+/* A long option that getopt did not take: several rows begin like it, or none does. */
+static rp_err_t fail_long(rp_option_tables_t tables, const char *word, struct rp_error *err)
+{
+        char name[NAME_MAX_LEN + 1] = "", list[300] = "";
+        const char *closest = NULL;
+        size_t len, used = 0, best = SIZE_MAX;
+
+        word += strspn(word, "-");
+        len = strcspn(word, "=");
+        snprintf(name, sizeof(name), "%.*s", (int)(len < sizeof(name) ? len : sizeof(name) - 1), word);
+        FOREACH_OPTION (tables, opt) {
+                if (*name && !strncmp(opt->name, name, strlen(name)) && used < sizeof(list) - 50)
+                        used += (size_t)snprintf(list + used, sizeof(list) - used, "%s--%s", used ? ", " : "", opt->name);
+                if (rp_is_close(name, opt->name, &best))
+                        closest = opt->name;
+        }
+        if (used)
+                return rp_fail(err, RP_ERR_USAGE, "option --%s is ambiguous: %s", name, list);
+        if (closest)
+                return rp_fail(err, RP_ERR_USAGE, "unknown option --%s; did you mean --%s?", name, closest);
+        return rp_fail(err, RP_ERR_USAGE, "unknown option --%s", name);
+}
+
+static rp_err_t fail_letter(int letter, struct rp_error *err)
+{
+        if (letter >= '0' && letter <= '9')
+                return rp_fail(err, RP_ERR_USAGE, "unknown option -%c; operands that begin with \"-\" stand after \"--\"",
+                               letter);
+        if (letter > ' ' && letter < 0x7f)
+                return rp_fail(err, RP_ERR_USAGE, "unknown option -%c", letter);
+        return rp_fail(err, RP_ERR_USAGE, "unknown option, byte 0x%02x after \"-\"", letter & 0xff);
 }
 
 rp_err_t rp_options_parse(rp_option_tables_t tables, void *args, int argc, char **argv, int *operand_at,
@@ -102,24 +175,23 @@ rp_err_t rp_options_parse(rp_option_tables_t tables, void *args, int argc, char 
         opterr = 0;
         optind = 0; /* glibc: start over, also after an earlier parse */
         while ((c = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
+                /* For a complaint getopt puts the row's value or letter into optopt; 0: a long name it does not know. */
+                int which = c == ':' || c == '?' ? optopt : c;
                 const struct rp_option *opt = NULL;
-                const char *word = optind > 0 && optind <= argc ? argv[optind - 1] : "";
 
-                if (c == ':')
-                        return rp_fail(err, RP_ERR_USAGE, "%s needs an argument", word);
-                if (c == '?') {
-                        if (optopt && optopt < LONG_ONLY && word[0] == '-' && word[1] != '-')
-                                return rp_fail(err, RP_ERR_USAGE, "unknown option -%c", optopt);
-                        if (optopt >= LONG_ONLY)
-                                return rp_fail(err, RP_ERR_USAGE, "--%s takes no argument", rows[optopt - LONG_ONLY]->name);
-                        return rp_fail(err, RP_ERR_USAGE, "unknown or ambiguous option %.100s", word);
-                }
-                if (c >= LONG_ONLY)
-                        opt = rows[c - LONG_ONLY];
+                if (c == '?' && !which)
+                        return fail_long(tables, argv[optind - 1], err);
+                if (which >= LONG_ONLY)
+                        opt = rows[which - LONG_ONLY];
                 else
                         for (size_t i = 0; i < cnt && !opt; i++)
-                                if (rows[i]->letter == c)
+                                if (rows[i]->letter == which)
                                         opt = rows[i];
+                if (c == ':')
+                        return rp_fail(err, RP_ERR_USAGE, "--%s needs an argument: %s", opt->name, opt->arg);
+                if (c == '?')
+                        return opt ? rp_fail(err, RP_ERR_USAGE, "--%s takes no argument", opt->name)
+                                   : fail_letter(which, err);
                 if (set_value(opt, args, optarg, err) != RP_OK)
                         return err->code;
         }
@@ -147,28 +219,41 @@ static void option_head(const struct rp_option *opt, char *head, size_t size)
         snprintf(head, size, "%s--%s%s%s", letter, opt->name, opt->arg ? " " : "", opt->arg ? opt->arg : "");
 }
 
+/* The row's help and default, as one text. The caller's to free(). */
+static char *option_text(const struct rp_option *opt)
+{
+        char *text;
+        int len = opt->fallback ? asprintf(&text, "%s (default %s)", opt->help, opt->fallback)
+                                : asprintf(&text, "%s", opt->help);
+
+        if (len < 0)
+                abort();
+        return text;
+}
+
 void rp_options_help(rp_option_tables_t tables, FILE *out)
 {
         char head[80];
 
         FOREACH_OPTION (tables, opt) {
+                char *text = option_text(opt);
+
                 option_head(opt, head, sizeof(head));
-                fprintf(out, "  %-32s%s%s", head, strlen(head) >= 32 ? "\n                                  " : "", opt->help);
-                if (opt->fallback)
-                        fprintf(out, " (default %s)", opt->fallback);
-                fputc('\n', out);
+                fprintf(out, "  %s", head);
+                /* Two blanks at least between the columns; a longer name has its own line. */
+                if (strlen(head) + 4 > HELP_COLUMN)
+                        fprintf(out, "\n%*s", HELP_COLUMN, "");
+                else
+                        fprintf(out, "%*s", (int)(HELP_COLUMN - 2 - strlen(head)), "");
+                rp_wrap(out, text, HELP_COLUMN, HELP_COLUMN);
+                free(text);
         }
 }
 
-void rp_options_man(rp_option_tables_t tables, FILE *out)
+const struct rp_option *rp_options_at(rp_option_tables_t tables, size_t i)
 {
-        FOREACH_OPTION (tables, opt) {
-                fputs(".It ", out);
-                if (opt->letter)
-                        fprintf(out, "Fl %c , ", opt->letter);
-                fprintf(out, "Fl Fl %s%s%s\n%s", opt->name, opt->arg ? " Ar " : "", opt->arg ? opt->arg : "", opt->help);
-                if (opt->fallback)
-                        fprintf(out, " (default %s)", opt->fallback);
-                fputs(".\n", out);
-        }
+        FOREACH_OPTION (tables, opt)
+                if (!i--)
+                        return opt;
+        return NULL;
 }

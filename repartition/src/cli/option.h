@@ -56,7 +56,13 @@ void rp_options_release(rp_option_tables_t tables, void *args);
 /** Prints the rows, aligned, for --help. */
 void rp_options_help(rp_option_tables_t tables, FILE *out);
 
-/** Prints the rows as mdoc list items, for the man page. */
-void rp_options_man(rp_option_tables_t tables, FILE *out);
+/** @returns the i-th row over all tables, or NULL past the end. For the man page and the shell's completion. */
+const struct rp_option *rp_options_at(rp_option_tables_t tables, size_t i);
+
+/**
+ * For "did you mean": true when name could be a slip of the pen for word and is closer than *best, which starts as
+ * SIZE_MAX and is then lowered.
+ */
+bool rp_is_close(const char *word, const char *name, size_t *best);
 
 #endif

@@ -2,28 +2,9 @@
 
 #include "report/text.h"
 
-#include <time.h>
 #include <unistd.h>
 
 enum { TERMINAL_EVERY_MS = 200, LOG_EVERY_MS = 10000 };
-
-static int64_t clock_read(clockid_t id)
-{
-        struct timespec now;
-
-        clock_gettime(id, &now);
-        return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-int64_t rp_clock_ms(void)
-{
-        return clock_read(CLOCK_MONOTONIC);
-}
-
-int64_t rp_wall_clock_ms(void)
-{
-        return clock_read(CLOCK_REALTIME);
-}
 
 void rp_progress_line_start(struct rp_progress_line *line, FILE *out, bool wanted, const char *label, int64_t now_ms)
 {

@@ -5,6 +5,8 @@
 #ifndef RP_PROGRESS_LINE_H
 #define RP_PROGRESS_LINE_H
 
+#include "clock.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -17,15 +19,10 @@ struct rp_progress_line {
         int64_t started_ms, printed_ms;
 };
 
-/** @returns a monotonic clock in milliseconds, of no meaning but in differences. */
-int64_t rp_clock_ms(void);
-
-/** @returns the wall clock, milliseconds since 1970 in UTC. */
-int64_t rp_wall_clock_ms(void);
-
 /**
  * @param wanted  as rp_wants_progress() says
  * @param label   what is being done, such as "audit orders"; borrowed until the end
+ * @param now_ms  rp_clock_ms()
  */
 void rp_progress_line_start(struct rp_progress_line *line, FILE *out, bool wanted, const char *label, int64_t now_ms);
 
