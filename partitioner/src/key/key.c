@@ -26,8 +26,9 @@ static bool find_kind(struct kr_key *key, const struct kr_json *at, const char *
                 }
         }
         closest = kr_closest(use, names, KIND_CNT);
-        return kr_json_fail(at, err, "no key use \"%.60s\"; %s \"%s\"", use, closest ? "did you mean" : "expected one such as",
-                            closest ? closest : names[0]);
+        if (closest)
+                return kr_json_fail(at, err, "no key use \"%.60s\"; did you mean \"%s\"?", use, closest);
+        return kr_json_fail(at, err, "no key use \"%.60s\"; expected one such as \"%s\"", use, names[0]);
 }
 
 static bool parse_fields(struct kr_key *key, const struct kr_json *at, struct kr_error *err)

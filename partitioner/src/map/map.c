@@ -35,8 +35,9 @@ bool kr_map_parse(struct kr_map *map, const struct kr_json *at, const struct kr_
                        (!map->kind->parse || map->kind->parse(map, at, context, err));
         }
         closest = kr_closest(name, names, KIND_CNT);
-        return kr_json_fail(&kind_at, err, "no map \"%.60s\"; %s \"%s\"", name, closest ? "did you mean" : "expected",
-                            closest ? closest : names[0]);
+        if (closest)
+                return kr_json_fail(&kind_at, err, "no map \"%.60s\"; did you mean \"%s\"?", name, closest);
+        return kr_json_fail(&kind_at, err, "no map \"%.60s\"; expected one such as \"%s\"", name, names[0]);
 }
 
 void kr_map_release(struct kr_map *map)

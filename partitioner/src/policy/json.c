@@ -10,14 +10,23 @@
 
 #define FILE_SIZE_MAX (64 << 20) /* bytes */
 
+void kr_one_line(char *text)
+{
+        for (unsigned char *c = (unsigned char *)text; *c; c++)
+                if (*c < 0x20 || *c == 0x7f)
+                        *c = '?';
+}
+
 json_t *kr_json_parse(const char *text, size_t len, const char *name, struct kr_error *err)
 {
         json_error_t jerr;
         json_t *doc = json_loadb(text, len, JSON_REJECT_DUPLICATES, &jerr);
 
-        if (!doc)
-                snprintf(err->text, sizeof(err->text), "%s: line %d, column %d: %s", name, jerr.line, jerr.column,
+        if (!doc) {
+                snprintf(err->text, sizeof(err->text), "%.300s: line %d, column %d: %s", name, jerr.line, jerr.column,
                          jerr.text);
+                kr_one_line(err->text);
+        }
         return doc;
 }
 
@@ -96,7 +105,7 @@ static void append(char *buf, size_t size, size_t *used, const char *text, size_
         buf[*used] = '\0';
 }
 
-/* A member's name that reads well unquoted stands after a dot, any other in brackets. Control bytes become '?'. */
+/* A member's name that reads well unquoted stands after a dot, any other in brackets. */
 static void append_path(const struct kr_json *at, char *buf, size_t size, size_t *used)
 {
         char part[96];
@@ -113,9 +122,6 @@ static void append_path(const struct kr_json *at, char *buf, size_t size, size_t
         else
                 snprintf(part, sizeof(part), "[\"%s\"]", at->key);
         len = strlen(part);
-        for (size_t i = 0; i < len; i++)
-                if ((unsigned char)part[i] < 0x20)
-                        part[i] = '?';
         append(buf, size, used, part, len);
 }
 
@@ -138,6 +144,7 @@ bool kr_json_fail(const struct kr_json *at, struct kr_error *err, const char *fm
         vsnprintf(message, sizeof(message), fmt, args);
         va_end(args);
         snprintf(err->text, sizeof(err->text), "%.120s: %s%s%s", root(at)->file, path, *path ? ": " : "", message);
+        kr_one_line(err->text);
         return false;
 }
 

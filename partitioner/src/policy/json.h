@@ -49,6 +49,9 @@ void kr_document_release(struct kr_document *doc);
  */
 char *kr_json_print(const json_t *value);
 
+/** Messages are one line, whatever a document holds: control bytes become '?'. */
+void kr_one_line(char *text);
+
 /** Sets *err to "FILE: PATH: message" and returns false, so that callers can return its result. */
 bool kr_json_fail(const struct kr_json *at, struct kr_error *err, const char *fmt, ...)
         __attribute__((format(printf, 3, 4)));

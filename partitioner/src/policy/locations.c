@@ -70,7 +70,7 @@ bool kr_locations_parse(struct kr_locations *locations, const struct kr_json *at
                 struct kr_location_range *range = &locations->ranges[locations->cnt];
                 const char *name;
 
-                if (!kr_partition_range_parse(key, partition_cnt ? partition_cnt : INT32_MAX, &range->first,
+                if (!kr_partition_range_parse(key, partition_cnt ? partition_cnt : KR_PARTITION_CNT_MAX, &range->first,
                                               &range->last, &member, err) ||
                     !kr_json_string(&member, &name, err))
                         return false;

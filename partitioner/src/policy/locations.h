@@ -4,6 +4,9 @@
 
 #include "json.h"
 
+/** More partitions than any topic has; it keeps counts far from overflow. */
+enum { KR_PARTITION_CNT_MAX = 1000000 };
+
 struct kr_location_range {
         int32_t first, last; /* both included */
         char *name;

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TOPIC_LEN_MAX     249        /* Kafka's own limit */
-#define PARTITION_CNT_MAX 1000000
+#define TOPIC_LEN_MAX 249 /* Kafka's own limit */
 
 static const char TOPIC_CHARS[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
 
@@ -17,6 +16,8 @@ static bool parse_topic(struct kr_rule *rule, const char *topic, const struct kr
 
         if (!len || len > TOPIC_LEN_MAX)
                 return kr_json_fail(at, err, "a topic name has 1 to %d characters", TOPIC_LEN_MAX);
+        if (!strcmp(topic, ".") || !strcmp(topic, ".."))
+                return kr_json_fail(at, err, "Kafka allows no topic named \"%s\"", topic);
         for (size_t i = 0; i < len; i++) {
                 if (topic[i] == '*' || topic[i] == '?')
                         rule->is_pattern = true;
@@ -132,7 +133,7 @@ static bool parse_rule(struct kr_rule *rule, const struct kr_json *at, const kr_
         if (!parse_topic(rule, at->key, at, err) || !kr_json_object(at, fields, err))
                 return false;
         partitions_at = kr_json_member(at, "partitions");
-        if (partitions_at.value && !kr_json_integer(&partitions_at, 1, PARTITION_CNT_MAX, &cnt, err))
+        if (partitions_at.value && !kr_json_integer(&partitions_at, 1, KR_PARTITION_CNT_MAX, &cnt, err))
                 return false;
         rule->partition_cnt = (int32_t)cnt;
         key_at = kr_json_member(at, "key");
@@ -247,6 +248,7 @@ kr_policy_t *kr_policy_from_hash(const char *hash_name, struct kr_error *err)
         if (!hash) {
                 snprintf(err->text, sizeof(err->text), "no hash \"%.60s\"; %s", hash_name,
                          hash_hint(hash_name, hint, sizeof(hint)));
+                kr_one_line(err->text);
                 return NULL;
         }
         snprintf(text, sizeof(text), "{\"keyroute\": 1, \"topics\": {\"*\": {\"hash\": \"%s\"}}}", hash->name);
