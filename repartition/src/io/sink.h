@@ -1,7 +1,10 @@
 /**
  * The way out: records and progress in one transaction. kafka_sink.c in earnest, memory_sink.c in tests.
- * A sink belongs to one thread. After any error but RP_ERR_USAGE, RP_ERR_FENCED and RP_ERR_FATAL the caller calls
- * recover() and goes on from the progress that it finds there; nothing else is known to be true.
+ * A sink belongs to one thread.
+ *
+ * After an error of begin(), append() or commit() the outcome of the transaction is unknown, and only recover() tells:
+ * the caller calls it and goes on from the progress that it finds there. RP_ERR_BAD_RECORD, RP_ERR_USAGE and
+ * RP_ERR_FENCED say that going on is of no use; the transaction is then void, or was made so by whoever fenced it.
  */
 #ifndef RP_SINK_H
 #define RP_SINK_H
@@ -9,35 +12,56 @@
 #include "error.h"
 #include "record.h"
 
-struct rp_sink;
-
-/** How far the job has come, as stored beside the records themselves. */
-struct rp_progress {
-        int64_t *next;      /* one a source partition; -1: nothing stored. The caller's array */
-        char job[128];      /* what the job was when it stored this (policy fingerprint, target count); "" when none */
+/** How far a job has come in one partition of its source, as stored beside the records themselves. */
+struct rp_mark {
+        int32_t partition;
+        int64_t next; /* offset of the first record that is not yet copied; -1: nothing stored */
+        char *note;   /* what the job wrote there, see decide/note.h; NULL when nothing */
 };
 
+/** The marks of all partitions of the source, by partition number. */
+struct rp_progress {
+        struct rp_mark *marks;
+        int32_t cnt;
+};
+
+/** Makes cnt empty marks. false when out of memory. */
+bool rp_progress_init(struct rp_progress *progress, int32_t cnt);
+void rp_progress_release(struct rp_progress *progress);
+
+/** Replaces one mark; the note is copied (NULL allowed). false when out of memory. */
+bool rp_progress_set(struct rp_progress *progress, int32_t partition, int64_t next, const char *note);
+
+struct rp_sink;
+
 struct rp_sink_ops {
+        /** Reads the stored progress and disturbs nobody. Stable: an open transaction's end is waited for. */
+        rp_err_t (*stored)(struct rp_sink *sink, struct rp_progress *progress, struct rp_error *err);
+
         /**
-         * Makes the producer anew (fencing whoever held this job, aborting what was open) and only then reads the
+         * Makes the producer anew, which fences whoever held this job and aborts what was open, and only then reads the
          * stored progress. Called before the first transaction and after any uncertain outcome.
          */
         rp_err_t (*recover)(struct rp_sink *sink, struct rp_progress *progress, struct rp_error *err);
 
         rp_err_t (*begin)(struct rp_sink *sink, struct rp_error *err);
 
-        /** Takes one record for partition `to`; key, value, headers and timestamp go over byte for byte. */
+        /**
+         * Takes one record for partition `to`; key, value, headers and timestamp go over byte for byte. The record's
+         * memory is no longer needed afterwards (a Kafka sink may take the native message over to make that true).
+         */
         rp_err_t (*append)(struct rp_sink *sink, const struct rp_record *rec, int32_t to, struct rp_error *err);
 
-        /** Makes everything since begin() visible together with the progress, or nothing of it. */
-        rp_err_t (*commit)(struct rp_sink *sink, const struct rp_progress *progress, struct rp_error *err);
+        /** Makes everything since begin() visible together with these marks, or nothing of it. */
+        rp_err_t (*commit)(struct rp_sink *sink, const struct rp_mark *marks, size_t cnt, struct rp_error *err);
 
+        /** Aborts what is open, if there is time, and frees. */
         void (*free)(struct rp_sink *sink);
 };
 
 struct rp_sink {
         const struct rp_sink_ops *ops;
-        int32_t partition_cnt;
+        int32_t partition_cnt; /* of the target */
 };
 
 #endif
