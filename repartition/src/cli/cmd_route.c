@@ -118,7 +118,8 @@ static int list_hashes(bool json)
                         continue;
                 }
                 if (!kr_hash_is_client(hash) && !stores) {
-                        puts("By these, other stores place their data; a policy that names one lines a topic up with it:\n");
+                        puts("By these, other stores place their data; a policy that names one lines a topic\n"
+                             "up with it:\n");
                         stores = true;
                 }
                 list_hash(hash);

@@ -1,0 +1,337 @@
+"""The command line is a contract: people put it into CI and runbooks. Exit codes, outputs and complaints, word for word."""
+
+import base64
+import json
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+from support import BUILD, ROOT, need_command, run
+
+KEY_FORMATS = [
+    ("text", "TT0124", b"TT0124"),
+    ("hex", "545430313234", b"TT0124"),
+    ("base64", "VFQwMTI0", b"TT0124"),
+    ("int32", "-2", bytes.fromhex("fffffffe")),
+    ("int64", "42", bytes.fromhex("000000000000002a")),
+    ("uuid", "354afe16-939a-4ea8-8e17-8bb0840b6886", bytes.fromhex("354afe16939a4ea88e178bb0840b6886")),
+]
+
+
+@pytest.fixture
+def route(repartition):
+    return lambda *args, **options: repartition("route", *args, **options)
+
+
+@pytest.fixture
+def policy(tmp_path):
+    """policy(topics) writes a policy file. @returns its path."""
+
+    def write(topics):
+        path = tmp_path / "policy.json"
+        path.write_text(json.dumps({"keyroute": 1, "topics": topics}))
+        return path
+
+    return write
+
+
+def commands(repartition):
+    text = repartition("--help").ok().out
+    return re.findall(r"^  ([a-z]+)  +\S", text, re.M)
+
+
+# ---- route ------------------------------------------------------------------------------------------------------------
+
+
+def test_route_as_the_readme_says(route):
+    assert route("--hash", "murmur2", "--partitions", 15, "TT0124").ok().out == "TT0124\t10\n"
+    assert route("--hash=crc32", "--partitions=15", "TT0124").ok().out == "TT0124\t9\n"
+    assert route("TT0124", "--partitions", 15, "").ok().out == "TT0124\t10\n\t6\n"
+
+
+@pytest.mark.parametrize("name,text,key", KEY_FORMATS)
+def test_key_formats_from_operands_and_lines(route, name, text, key):
+    plain = route("--partitions", 1000, "--key-format", "hex", key.hex()).ok().out.split("\t")[1]
+    want = f"{text}\t{plain}"
+    assert route("--partitions", 1000, "--key-format", name, "--", text).ok().out == want
+    assert route("--partitions", 1000, "--key-format", name, stdin=text).ok().out == want  # no newline at the end
+    assert route("--partitions", 1000, "--key-format", name, stdin=f"{text}\n{text}\n").ok().out == want * 2
+
+
+def test_a_text_line_loses_its_newline_and_nothing_else(route):
+    lines = [b"a", b" a ", b"a\r", b"nul\0inside", b"", b"tab\tinside", b"\xff\xfe"]
+    done = subprocess.run([BUILD / "repartition", "route", "--partitions", "1000", "--output", "json"],
+                          input=b"\n".join(lines) + b"\n", capture_output=True, check=True)
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [base64.b64decode(row["key"]) for row in rows] == lines
+    assert [row.get("key_text") for row in rows] == ["a", " a ", None, None, "", None, None]
+    for line, row in zip(lines, rows):
+        alone = route("--partitions", 1000, "--key-format", "hex", "--output", "json", line.hex()).ok().json()
+        assert alone == row
+
+
+@pytest.mark.parametrize("name", ["hex", "base64"])
+def test_an_empty_line_is_the_empty_key(route, name):
+    assert route("--partitions", 12, "--key-format", name, stdin="\n").ok().out == "\t9\n"
+    assert route("--partitions", 12, "--key-format", name, stdin="\r\n").ok().out.endswith("\t9\n")
+
+
+def test_no_lines_give_no_results(route):
+    assert route("--partitions", 12, stdin="").ok().out == ""
+
+
+def test_json_is_one_object_a_line(route):
+    rows = [json.loads(line) for line in route("--partitions", 15, "--output", "json", "TT0124", "b").ok().out.splitlines()]
+    assert rows[0] == {"key": "VFQwMTI0", "key_text": "TT0124", "hash": "murmur2", "hash_value": 705154870,
+                       "partition": 10, "location": None}
+    assert len(rows) == 2
+
+
+def test_keys_from_a_file(route, tmp_path):
+    keys = tmp_path / "keys.txt"
+    keys.write_text("100:48069\norder-42\n")
+    assert route("--partitions", 12, "--keys", keys).ok().out == "100:48069\t9\norder-42\t0\n"
+    assert route("--partitions", 15, "--keys", "-", stdin="TT0124\n").ok().out == "TT0124\t10\n"
+    done = route("--partitions", 15, "--keys", keys, "TT0124").ends_with(2)
+    assert "keys come from operands or from --keys, not from both" in done.err
+    done = route("--partitions", 15, "--keys", tmp_path / "none").ends_with(2)
+    assert "cannot read the keys: No such file" in done.err
+
+
+def test_locations(route, tmp_path, policy):
+    file = tmp_path / "locations.json"
+    file.write_text('{"0-11": "site-a", "12-23": "site-b"}')
+    keys = ["example-record-id", "240717C6P0LS-483553"]
+    crc32 = ["--hash", "crc32", "--partitions", 30]
+    assert route(*crc32, "--locations", file, *keys).ok().out == \
+        "example-record-id\t15\tsite-b\n240717C6P0LS-483553\t17\tsite-b\n"
+    file.write_text('{"15": "here"}')
+    done = route(*crc32, "--locations", file, "--output", "json", *keys).ok()
+    assert [json.loads(line)["location"] for line in done.out.splitlines()] == ["here", None]
+    path = policy({"t": {"hash": "crc32", "partitions": 30, "locations": {"12-17": "of-the-policy"}}})
+    assert route("--policy", path, keys[0]).ok().out == "example-record-id\t15\tof-the-policy\n"
+    assert route("--policy", path, "--locations", file, *keys).ok().out == \
+        "example-record-id\t15\there\n240717C6P0LS-483553\t17\n"
+
+
+def test_policy_rules(route, policy):
+    path = policy({"orders": {"partitions": 15}, "clicks-*": {"hash": "crc32"}})
+    assert route("--policy", path, "--topic", "orders", "TT0124").ok().out == "TT0124\t10\n"
+    assert route("--policy", path, "--topic", "orders", "--partitions", 15, "TT0124").ok().out == "TT0124\t10\n"
+    assert route("--policy", path, "-t", "clicks-eu", "--partitions", 15, "TT0124").ok().out == "TT0124\t9\n"
+
+
+def test_a_key_that_the_policy_refuses(route, policy):
+    path = policy({"t": {"partitions": 12, "key": {"use": "field", "delimiter": "|", "index": 1, "missing": "reject"}}})
+    done = route("--policy", path, "a|b", "whole").ends_with(1)
+    assert done.out.splitlines()[1] == "whole\trefused"
+    assert done.err == "repartition route: 1 keys are refused by the policy\n"
+    done = route("--policy", path, "--quiet", "--output", "json", "whole").ends_with(1)
+    assert done.json()["partition"] is None and done.json()["refused"]
+    assert done.err == ""
+
+
+def test_all_hashes(route):
+    text = route("--partitions", 15, "--all-hashes", "TT0124").ok().out
+    rows = route("--partitions", 15, "--all-hashes", "--output", "json", "TT0124").ok().json()
+    by_name = {row["hash"]: row["partition"] for row in rows["functions"]}
+    assert by_name["murmur2"] == 10 and by_name["crc32"] == 9 and by_name["kafkajs-legacy"] == 1
+    for name, partition in by_name.items():
+        assert re.search(rf"^  {name} +\d+ +{partition} ", text, re.M), name
+        assert route("--partitions", 15, "--hash", name, "TT0124").ok().out == f"TT0124\t{partition}\n"
+    assert all(len(line) <= 80 for line in text.splitlines())
+
+
+def test_list_hashes(route):
+    rows = [json.loads(line) for line in route("--list-hashes", "--output", "json").ok().out.splitlines()]
+    clients = {row["hash"]: row for row in rows if row["of"] == "client"}
+    assert {"murmur2", "crc32", "crc32-signed-abs", "fnv1a-abs", "fnv1a-masked", "fnv1a-unsigned", "murmur2-unsigned",
+            "murmur2-abs", "murmur2-seed0", "kafkajs-legacy", "java-string-hash", "java-bytes-hash",
+            "kafka-python-old"} <= clients.keys()
+    assert clients["crc32"]["empty_key"] == "spread" and clients["murmur2"]["empty_key"] == "hashed"
+    text = route("--list-hashes").ok().out
+    assert all(f"\n{row['hash']}\n" in text for row in rows)
+    assert all(len(line) <= 80 for line in text.splitlines())
+
+
+POLICY = {"orders": {"partitions": 12}, "clicks-*": {}}
+
+
+@pytest.mark.parametrize("args,message", [
+    (["x"], "--partitions N is missing"),
+    (["--partitions", "0", "x"], '--partitions: expected a whole number from 1 to 1000000, got "0"'),
+    (["--partitions", "12", "--hash", "crc-32", "x"], '--hash: no hash "crc-32"; did you mean "crc32"?'),
+    (["--partitions", "12", "--hash", "crc32", "--all-hashes", "x"], "--all-hashes compares the functions; leave --hash out"),
+    (["--partitions", "12", "--key-format", "hex", "00", "0g"], 'key 2: expected an even number of hex digits, found "0g"'),
+    (["--partitions", "12", "--key-format", "int32", "-5"], 'operands that begin with "-" stand after "--"'),
+    (["--partitions", "12", "--key-format", "binary", "x"], "--key-format: expected one of text, hex, base64"),
+    (["--partitions", "12", "--locations", "/nonexistent", "x"], "/nonexistent: cannot read the location file"),
+    (["--policy", "/nonexistent", "x"], "/nonexistent: cannot read the policy file: No such file or directory"),
+    (["--policy", "POLICY", "--hash", "crc32", "x"], "--policy and --hash exclude each other"),
+    (["--policy", "POLICY", "x"], "it has several rules; choose one by --topic: orders, clicks-*"),
+    (["--policy", "POLICY", "--topic", "payments", "x"], 'no rule for topic "payments"; it has rules for orders, clicks-*'),
+    (["--policy", "POLICY", "--topic", "clicks-eu", "x"], "--partitions N is missing: the policy does not pin the number"),
+    (["--policy", "POLICY", "--topic", "orders", "--partitions", "16", "x"],
+     'topic "orders" is made for 12 partitions, --partitions says 16'),
+    (["--partitoins", "12", "x"], "unknown option --partitoins; did you mean --partitions?"),
+])
+def test_route_refuses(route, policy, args, message):
+    path = str(policy(POLICY))
+    done = route(*[path if arg == "POLICY" else arg for arg in args]).ends_with(2)
+    assert message in done.err
+    assert done.err.startswith("repartition route: ")
+    assert "\t" not in done.out or args[:4] == ["--partitions", "12", "--key-format", "hex"]
+
+
+def test_a_bad_line_is_named(route, tmp_path):
+    done = route("--partitions", 12, "--key-format", "int64", stdin="1\n2\nthree\n4\n").ends_with(2)
+    assert done.err == ("repartition route: standard input: line 3: expected a whole number from -9223372036854775808 "
+                        'to 9223372036854775807, found "three"\n')
+    keys = tmp_path / "keys.txt"
+    keys.write_text("zz\n")
+    assert f"{keys}: line 1: expected" in route("--partitions", 12, "--key-format", "hex", "--keys", keys).ends_with(2).err
+
+
+def test_many_lines_stream_through(route):
+    lines = "".join(f"customer-{i}\n" for i in range(200_000))
+    out = route("--partitions", 12, stdin=lines).ok().out
+    assert out.count("\n") == 200_000
+    assert [row.split("\t")[0] for row in out.splitlines()] == lines.splitlines()
+
+
+def test_a_reader_that_has_seen_enough_is_no_news(route):
+    line = route("--partitions", 12, "key").ok().out
+    done = subprocess.run(["bash", "-c", f"yes key | '{BUILD}/repartition' route --partitions 12 | head -n 1; "
+                                         "echo ${PIPESTATUS[1]} >&2"], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == line
+    assert done.stderr == "141\n"  # killed by SIGPIPE, silently
+    done = subprocess.run(["bash", "-c", f"trap '' PIPE; yes key 2>/dev/null | '{BUILD}/repartition' route --partitions 12 | "
+                                         "head -n 1; echo ${PIPESTATUS[1]} >&2"],
+                          capture_output=True, text=True, timeout=60, check=True)
+    assert (done.stdout, done.stderr) == (line, "3\n")
+
+
+def test_a_full_disk_is_no_clean_result(route):
+    done = run("bash", "-c", f"'{BUILD}/repartition' route --partitions 12 key > /dev/full").ends_with(3)
+    assert done.err == "repartition: cannot write the results to standard output\n"
+
+
+# ---- help, man page, completion ------------------------------------------------------------------------------------------
+
+
+def test_general_help_and_version(repartition):
+    assert repartition().ends_with(2).err.startswith("usage: repartition COMMAND")
+    for word in ("--help", "-h", "help"):
+        assert repartition(word).ok().out.startswith("usage: repartition COMMAND")
+    for word in ("--version", "-V"):
+        assert re.match(r"repartition \d+\.\d+\.\d+ \(librdkafka ", repartition(word).ok().out)
+    assert 'no command "rout"; did you mean "route"?' in repartition("rout").ends_with(2).err
+    assert 'no command "nonsense"\n' in repartition("help", "nonsense").ends_with(2).err
+    assert {"route", "sandbox"} <= set(commands(repartition))
+
+
+def test_every_command_helps(repartition):
+    for command in commands(repartition):
+        done = repartition(command, "--help").ok()
+        assert done.err == ""
+        assert done.out.startswith(f"usage: repartition {command} [OPTION...]")
+        assert done.out == repartition("help", command).ok().out
+        assert max(len(line) for line in done.out.split("\nexamples:\n")[0].splitlines()) <= 80
+        for option in ("--output", "--quiet", "--help", "--version"):
+            assert option in done.out, f"{command} {option}"
+        assert repartition(command, "--version").ok().out == repartition("--version").ok().out
+        assert "unknown option --frobnicate" in repartition(command, "--frobnicate").ends_with(2).err
+
+
+def test_man_page(repartition, tmp_path):
+    page = tmp_path / "repartition.1"
+    page.write_text(repartition("--man").ok().out)
+    need_command("mandoc")
+    lint = run("mandoc", "-T", "lint", "-W", "warning", page)
+    assert (lint.rc, lint.out) == (0, "")
+    shown = run("mandoc", "-T", "utf8", "-O", "width=500", page).ok().out
+    shown = re.sub(".\b", "", shown)
+    for command in commands(repartition):
+        section = shown.split(f"   repartition {command}\n")[1].split("   repartition ")[0]
+        options = re.findall(r"^ {2,6}(?:-., )?(--[a-z-]+)", repartition(command, "--help").ok().out, re.M)
+        assert len(options) >= 5
+        for option in options:
+            assert re.search(rf"^ +(-., )?{option}( |$)", section, re.M), f"{command} {option}"
+    assert (BUILD / "repartition.1").read_text() == page.read_text()
+
+
+def test_bash_completion():
+    def complete(*words):
+        script = (f"source '{BUILD}/repartition.bash'; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); _repartition; "
+                  'printf "%s\\n" "${COMPREPLY[@]}"')
+        return run("bash", "-c", script, "-", *words, cwd=ROOT).ok().out.split()
+
+    assert {"route", "sandbox", "help"} <= set(complete("repartition", ""))
+    assert complete("repartition", "route", "--key-f") == ["--key-format"]
+    assert complete("repartition", "route", "--key-format", "")[:3] == ["text", "hex", "base64"]
+    assert complete("repartition", "route", "--policy", "READ") == ["README.md"]
+    assert complete("repartition", "route", "READ") == ["README.md"]
+
+
+# ---- sandbox -------------------------------------------------------------------------------------------------------------
+
+
+def wait_for(path, process):
+    for _ in range(600):
+        if path.exists():
+            return path.read_text().strip()
+        assert process.poll() is None, "it ended"
+        time.sleep(0.05)
+    pytest.fail(f"{path} did not appear")
+
+
+def test_sandbox_serves_clients(repartition, kcat, tmp_path):
+    address_file = tmp_path / "address"
+    process = repartition.start("sandbox", "--topic", "orders:12", "-t", "orders.v2:3", "--brokers", 2, "--address-file",
+                                address_file, "--for", 300, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        address = wait_for(address_file, process)
+        assert process.stdout.readline().decode().strip() == address
+        assert re.fullmatch(r"127\.0\.0\.1:\d+,127\.0\.0\.1:\d+", address)
+        topics = {t["topic"]: len(t["partitions"]) for t in kcat("-L", "-J", "-b", address).ok().json()["topics"]}
+        assert topics == {"orders": 12, "orders.v2": 3}
+        kcat("-P", "-b", address, "-t", "orders", "-K", "|", stdin="TT0124|hello\n").ok()
+        kcat("-P", "-b", address, "-t", "new", "-K", "|", "-X", "topic.partitioner=murmur2", stdin="a|1\nb|2\n").ok()
+        read = kcat("-C", "-b", address, "-t", "orders", "-e", "-q", "-f", "%k %s\\n").ok()
+        assert read.out == "TT0124 hello\n"
+        topics = {t["topic"]: len(t["partitions"]) for t in kcat("-L", "-J", "-b", address).ok().json()["topics"]}
+        assert topics["new"] == 4
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0
+        assert not address_file.exists()
+        hints = process.stderr.read().decode()
+        assert "5 MiB a partition" in hints and f"-b {address} -t orders" in hints
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_sandbox_ends_by_itself_and_can_be_quiet(repartition):
+    done = repartition("sandbox", "--for", 1, "--quiet", "--output", "json").ok()
+    assert re.fullmatch(r"127\.0\.0\.1:\d+", done.json()["bootstrap"])
+    assert done.err == ""
+
+
+@pytest.mark.parametrize("args,message", [
+    (["--topic", "orders"], '--topic: expected NAME:PARTITIONS such as orders:12, got "orders"'),
+    (["--topic", ":12"], "--topic: expected NAME:PARTITIONS"),
+    (["--topic", "or ders:12"], "--topic: expected NAME:PARTITIONS"),
+    (["--topic", "orders:0"], '--topic: expected 1 to 10000 partitions, got "orders:0"'),
+    (["--topic", "orders:12x"], "--topic: expected 1 to 10000 partitions"),
+    (["--topic", "orders:99999999999999999999"], "--topic: expected 1 to 10000 partitions"),
+    (["--topic", "a:1", "--topic", "a:2"], 'cannot make topic "a"'),
+    (["--brokers", "21"], "--brokers: expected a whole number from 1 to 20"),
+    (["--address-file", "/nonexistent/file"], "/nonexistent/file: cannot write the address: No such file or directory"),
+    (["operand"], "takes no operands, got 1"),
+])
+def test_sandbox_refuses(repartition, args, message):
+    done = repartition("sandbox", "--for", 5, *args).ends_with(2)
+    assert message in done.err
+    assert done.out == ""
