@@ -108,3 +108,11 @@ def kcat():
 
 def pytest_report_header():
     return f"build: {BUILD}, cluster script: {KAFKA}"
+
+
+def pytest_terminal_summary(terminalreporter):
+    """One line in the form of the other suites, which scripts/test adds up."""
+    count = {kind: len(reports) for kind, reports in terminalreporter.stats.items()}
+    failed = count.get("failed", 0) + count.get("error", 0)
+    terminalreporter.write_line(
+        f"interop: {count.get('passed', 0)} passed, {failed} failed, {count.get('skipped', 0)} skipped")
