@@ -184,6 +184,17 @@ struct kr_routing {
 KR_API void kr_rule_route(const kr_rule_t *rule, const void *key, size_t key_len, int32_t partition_cnt,
                           struct kr_routing *routing);
 
+/**
+ * The partitions that can hold a key whose first part is this one: what a query for all such keys has to read. Maps that
+ * split the key (two-level, and table with a delimiter) keep these together; by any other map they may be anywhere.
+ *
+ * @param first  the first part of the routing bytes, without the delimiter; may be NULL when first_len is 0
+ * @param out    the partitions, for two-level by rising offset; the caller's, with room for `room`
+ * @returns how many there are, also when that is more than `room`; or KR_ERR_PARTITION_COUNT. Allocates nothing.
+ */
+KR_API int32_t kr_rule_partitions_of_prefix(const kr_rule_t *rule, const void *first, size_t first_len,
+                                            int32_t partition_cnt, int32_t *out, int32_t room);
+
 /** @returns the location of a partition by the rule, borrowed; or NULL when the rule names none for it. */
 KR_API const char *kr_rule_location(const kr_rule_t *rule, int32_t partition);
 

@@ -33,6 +33,14 @@ void kr_rule_route(const kr_rule_t *rule, const void *key, size_t key_len, int32
         routing->location = routing->partition < 0 ? NULL : kr_rule_location(rule, routing->partition);
 }
 
+int32_t kr_rule_partitions_of_prefix(const kr_rule_t *rule, const void *first, size_t first_len, int32_t partition_cnt,
+                                     int32_t *out, int32_t room)
+{
+        if (partition_cnt < 1 || (rule->partition_cnt && rule->partition_cnt != partition_cnt))
+                return KR_ERR_PARTITION_COUNT;
+        return kr_map_of_prefix(&rule->map, NULL, (struct kr_bytes){ first, first_len }, partition_cnt, out, room);
+}
+
 const char *kr_version(void)
 {
         return KR_VERSION;

@@ -3,7 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct kr_map_kind *const kinds[] = { &kr_map_modulo, &kr_map_slots };
+static const struct kr_map_kind *const kinds[] = {
+        &kr_map_modulo, &kr_map_slots, &kr_map_hash_range, &kr_map_range,
+        &kr_map_table,  &kr_map_twolevel, &kr_map_ring,
+};
 
 enum { KIND_CNT = sizeof(kinds) / sizeof(kinds[0]), DEPTH_MAX = 4 };
 
@@ -55,6 +58,18 @@ void kr_map_canon(const struct kr_map *map, struct kr_canon *canon)
 size_t kr_map_memory(const struct kr_map *map)
 {
         return map->kind->memory ? map->kind->memory(map) : 0;
+}
+
+int32_t kr_map_of_prefix(const struct kr_map *map, const struct kr_split *split, struct kr_bytes first,
+                         int32_t partition_cnt, int32_t *out, int32_t room)
+{
+        const struct kr_split *own = map->kind->split ? map->kind->split(map) : NULL;
+
+        if (own && (!split || kr_split_equal(own, split)))
+                return map->kind->of_prefix(map, first, partition_cnt, out, room);
+        for (int32_t p = 0; p < partition_cnt && p < room; p++)
+                out[p] = p;
+        return partition_cnt;
 }
 
 json_t *kr_map_compile(const struct kr_map *map, const struct kr_json *at, bool expand)

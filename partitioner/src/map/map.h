@@ -6,6 +6,7 @@
 #include "../key/key.h"
 #include "../policy/canon.h"
 #include "../policy/json.h"
+#include "split.h"
 
 struct kr_map;
 
@@ -33,10 +34,15 @@ struct kr_map_kind {
         /* Bytes that `state` owns. NULL: none. */
         size_t (*memory)(const struct kr_map *map);
         /*
-         * For planners, who compute shares exactly where they can. period: the partition depends on hash mod this and on
-         * nothing else; NULL when it does not, or when a stretch of the hash has one owner (bounds).
+         * For planners, who compute shares exactly where they can. The partition depends on hash mod period() alone, or
+         * on which of the stretches that start at 0 and bounds() holds the hash. Both NULL: on more than the hash.
          */
         uint64_t (*period)(const struct kr_map *map, int32_t partition_cnt);
+        const uint64_t *(*bounds)(const struct kr_map *map, size_t *cnt);
+        /* How the map takes first parts, and kr_rule_partitions_of_prefix() for one. NULL: they may be anywhere. */
+        const struct kr_split *(*split)(const struct kr_map *map);
+        int32_t (*of_prefix)(const struct kr_map *map, struct kr_bytes first, int32_t partition_cnt, int32_t *out,
+                             int32_t room);
         /*
          * The same map with everything spelled out, as an object that parse() takes; `at` is what it was read from.
          * expand: without any shortening. NULL: the source form is explicit already.
@@ -60,10 +66,19 @@ size_t kr_map_memory(const struct kr_map *map);
 /** The map as an object with everything spelled out, the caller's; NULL when memory is out. `at`: what it came from. */
 json_t *kr_map_compile(const struct kr_map *map, const struct kr_json *at, bool expand);
 
+/** As kr_rule_partitions_of_prefix(), for the map alone. `split` says how `first` was taken; NULL: as the map does. */
+int32_t kr_map_of_prefix(const struct kr_map *map, const struct kr_split *split, struct kr_bytes first,
+                         int32_t partition_cnt, int32_t *out, int32_t room);
+
 /** True when the rule pins its partition count; every map but modulo names partitions and needs that. */
 bool kr_map_pinned(const struct kr_json *at, const struct kr_map_context *context, struct kr_error *err);
 
 extern const struct kr_map_kind kr_map_modulo;
 extern const struct kr_map_kind kr_map_slots;
+extern const struct kr_map_kind kr_map_hash_range;
+extern const struct kr_map_kind kr_map_ring;
+extern const struct kr_map_kind kr_map_range;
+extern const struct kr_map_kind kr_map_table;
+extern const struct kr_map_kind kr_map_twolevel;
 
 #endif

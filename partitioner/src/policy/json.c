@@ -150,6 +150,8 @@ bool kr_json_fail(const struct kr_json *at, struct kr_error *err, const char *fm
 
 static const char *type_name(const json_t *value)
 {
+        if (!value)
+                return "nothing";
         switch (json_typeof(value)) {
         case JSON_OBJECT:
                 return "an object";
