@@ -96,10 +96,16 @@ $(BUILD)/keyroute.pc: partitioner/keyroute.pc.in Makefile
 	@mkdir -p $(@D)
 	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' $< > $@
 
+# The plugin's tests are the one place below partitioner/ that links a librdkafka: they are its hosts.
+$(filter $(BUILD)/test/test_plugin%,$(CORE_TESTS)): CORE_LIBS += -lrdkafka
+$(filter $(BUILD)/test/test_plugin%,$(CORE_TESTS)): | $(BUILD)/keyroute.so
+# One of them looks at a part of the plugin alone.
+$(filter %/test_plugin_router,$(CORE_TESTS)): $(BUILD)/obj/partitioner/src/plugin/router.o
+
 $(CORE_TESTS): $(BUILD)/test/%: $(BUILD)/obj/partitioner/test/%.o $(CORE_TEST_HELPERS) $(BUILD)/libkeyroute.a
 	@mkdir -p $(@D)
 	$(if $(V),,@echo '  LD  $@')
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lcmocka $(CORE_LIBS) -lm -lpthread -ldl
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) -lcmocka $(CORE_LIBS) -lm -lpthread -ldl
 
 $(TOOL_TESTS): $(BUILD)/test/%: $(BUILD)/obj/repartition/test/%.o $(TOOL_TEST_HELPERS) $(BUILD)/librepartition.a $(BUILD)/libkeyroute.a
 	@mkdir -p $(@D)

@@ -1,0 +1,242 @@
+/*
+ * The plugin's partitioner callback alone, with topic handles that are mere addresses: what a real librdkafka does too
+ * seldom to be tested with it. Handles that change their topic, more topics than the cache holds, counts that change,
+ * threads that meet a topic at the same moment.
+ */
+#include "plugin/router.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <pthread.h>
+
+/* ---- a librdkafka of three functions ------------------------------------------------------------------------ */
+
+struct handle {
+        char name[512];
+};
+
+static char log_text[1 << 18];
+static size_t log_len;
+static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static const char *topic_name(const rd_kafka_topic_t *rkt)
+{
+        return ((const struct handle *)(const void *)rkt)->name;
+}
+
+static void log_print(const rd_kafka_t *rk, int level, const char *fac, const char *line)
+{
+        (void)rk;
+        pthread_mutex_lock(&log_lock);
+        log_len += (size_t)snprintf(log_text + log_len, sizeof(log_text) - log_len, "%d %s %s\n", level, fac, line);
+        assert_true(log_len < sizeof(log_text));
+        pthread_mutex_unlock(&log_lock);
+}
+
+static int32_t host_partitioner(const rd_kafka_topic_t *rkt, const void *key, size_t key_len, int32_t partition_cnt,
+                                void *opaque, void *msg_opaque)
+{
+        (void)rkt, (void)key_len, (void)opaque, (void)msg_opaque;
+        return key ? partition_cnt - 1 : 0;
+}
+
+static struct kr_rdkafka lib = { .topic_name = topic_name, .log_print = log_print };
+
+static size_t logged(const char *part)
+{
+        size_t cnt = 0;
+
+        for (const char *at = log_text; (at = strstr(at, part)); at += strlen(part))
+                cnt++;
+        return cnt;
+}
+
+static struct kr_router *router_new(const char *policy)
+{
+        struct kr_router *router = calloc(1, sizeof(*router));
+        struct kr_error err;
+
+        assert_non_null(router);
+        router->lib = &lib;
+        router->log_level = 6;
+        router->policy = kr_policy_parse(policy, strlen(policy), "p.json", &err);
+        assert_non_null(router->policy);
+        strcpy(router->source, "keyroute.policy=p.json");
+        router->host = host_partitioner;
+        router->host_name = "consistent_random";
+        log_len = 0;
+        log_text[0] = '\0';
+        return router;
+}
+
+static void router_free(struct kr_router *router)
+{
+        kr_policy_free((kr_policy_t *)router->policy);
+        free(router);
+}
+
+static int32_t route(struct kr_router *router, const struct handle *handle, const char *key, int32_t partition_cnt)
+{
+        return kr_router_partition((const rd_kafka_topic_t *)(const void *)handle, key, strlen(key), partition_cnt,
+                                   router, NULL);
+}
+
+/* ---- the tests ---------------------------------------------------------------------------------------------- */
+
+#define POLICY \
+        "{\"keyroute\":1,\"topics\":{\"a\":{},\"b\":{\"hash\":\"crc32\"},\"t-*\":{},\"pinned\":{\"partitions\":12}}}"
+
+/* "TT0124" of 15 partitions: murmur2 says 10, zlib's crc32 (0xf208558b) says 9. */
+enum { BY_MURMUR2 = 10, BY_CRC32 = 0xf208558bu % 15, BY_HOST = 14 };
+
+static void test_an_address_may_change_its_topic(void **state)
+{
+        struct kr_router *router = router_new(POLICY);
+        struct handle handle;
+
+        (void)state;
+        for (size_t round = 0; round < 3; round++) {
+                strcpy(handle.name, "a");
+                assert_int_equal(route(router, &handle, "TT0124", 15), BY_MURMUR2);
+                strcpy(handle.name, "b");
+                assert_int_equal(route(router, &handle, "TT0124", 15), BY_CRC32);
+                strcpy(handle.name, "other");
+                assert_int_equal(route(router, &handle, "TT0124", 15), BY_HOST);
+        }
+        assert_int_equal(logged("6 KEYROUTE topic "), 3);
+        router_free(router);
+}
+
+static void test_more_topics_than_the_cache_holds(void **state)
+{
+        enum { TOPIC_CNT = KR_ROUTE_CNT + 50 };
+        struct kr_router *router = router_new(POLICY);
+        struct handle *handles = calloc(TOPIC_CNT, sizeof(*handles));
+
+        (void)state;
+        for (size_t i = 0; i < TOPIC_CNT; i++)
+                snprintf(handles[i].name, sizeof(handles[i].name), "%s-%zu", i % 3 ? "t" : "u", i);
+        for (size_t round = 0; round < 3; round++)
+                for (size_t i = 0; i < TOPIC_CNT; i++)
+                        assert_int_equal(route(router, &handles[i], "TT0124", 15), i % 3 ? BY_MURMUR2 : BY_HOST);
+        assert_int_equal(logged("6 KEYROUTE topic "), KR_ROUTE_CNT);
+        assert_int_equal(logged("6 KEYROUTE more than 256 topics"), 1);
+        free(handles);
+        router_free(router);
+}
+
+/* librdkafka takes longer names than Kafka, and asks the broker only later. */
+static void test_a_name_longer_than_kafka_allows(void **state)
+{
+        struct kr_router *router = router_new(POLICY);
+        struct handle handle = { "t-" };
+
+        (void)state;
+        memset(handle.name + 2, 'x', 400);
+        assert_int_equal(route(router, &handle, "TT0124", 15), BY_MURMUR2);
+        assert_int_equal(route(router, &handle, "TT0124", 15), BY_MURMUR2);
+        router_free(router);
+}
+
+static void test_each_new_count_is_complained_about_once(void **state)
+{
+        struct kr_router *router = router_new(POLICY);
+        struct handle handle = { "pinned" };
+
+        (void)state;
+        assert_in_range(route(router, &handle, "TT0124", 12), 0, 11);
+        assert_int_equal(logged("topic pinned: murmur2 modulo"), 1);
+        for (size_t i = 0; i < 5; i++)
+                assert_int_equal(route(router, &handle, "TT0124", 16), 16);
+        assert_int_equal(logged("3 KEYROUTE topic pinned has 16 partitions"), 1);
+        for (size_t i = 0; i < 5; i++)
+                assert_int_equal(route(router, &handle, "TT0124", 20), 20);
+        assert_int_equal(logged("3 KEYROUTE topic pinned has 20 partitions"), 1);
+        assert_int_equal(logged("3 KEYROUTE topic pinned has"), 2);
+        kr_router_log_refused(router);
+        assert_int_equal(logged("topic pinned: 10 records were refused in all"), 1);
+        /* Records without a key have no home to miss. */
+        assert_int_equal(
+                kr_router_partition((const rd_kafka_topic_t *)(const void *)&handle, NULL, 0, 20, router, NULL), 0);
+        router_free(router);
+}
+
+/* ---- threads ------------------------------------------------------------------------------------------------ */
+
+enum { THREAD_CNT = 8, SHARED_CNT = 60, ROUND_CNT = 300 };
+
+static struct handle shared[SHARED_CNT];
+static pthread_barrier_t barrier;
+
+static void *meet_all_topics(void *opaque)
+{
+        struct kr_router *router = opaque;
+        uintptr_t wrong = 0;
+
+        for (size_t round = 0; round < ROUND_CNT; round++) {
+                if (!round)
+                        pthread_barrier_wait(&barrier);
+                for (size_t i = 0; i < SHARED_CNT; i++) {
+                        int32_t want = i % 3 == 0 ? 16 : i % 3 == 1 ? BY_MURMUR2 : BY_HOST;
+
+                        wrong += route(router, &shared[i], "TT0124", i % 3 == 0 ? 16 : 15) != want;
+                }
+        }
+        return (void *)wrong;
+}
+
+static void test_threads_agree_and_log_once(void **state)
+{
+        struct kr_router *router;
+        pthread_t threads[THREAD_CNT];
+        char policy[4096] = "{\"keyroute\":1,\"topics\":{\"t-*\":{}";
+
+        (void)state;
+        for (size_t i = 0; i < SHARED_CNT; i++) {
+                snprintf(shared[i].name, sizeof(shared[i].name), "%s-%zu",
+                         i % 3 == 0   ? "p"
+                         : i % 3 == 1 ? "t"
+                                      : "u",
+                         i);
+                if (i % 3 == 0)
+                        snprintf(policy + strlen(policy), sizeof(policy) - strlen(policy),
+                                 ",\"%.9s\":{\"partitions\":12}", shared[i].name);
+        }
+        strcat(policy, "}}");
+        router = router_new(policy);
+        assert_int_equal(pthread_barrier_init(&barrier, NULL, THREAD_CNT), 0);
+        for (size_t i = 0; i < THREAD_CNT; i++)
+                assert_int_equal(pthread_create(&threads[i], NULL, meet_all_topics, router), 0);
+        for (size_t i = 0; i < THREAD_CNT; i++) {
+                void *wrong;
+
+                assert_int_equal(pthread_join(threads[i], &wrong), 0);
+                assert_null(wrong);
+        }
+        pthread_barrier_destroy(&barrier);
+        for (size_t i = 0; i < SHARED_CNT; i++) {
+                char part[600];
+
+                snprintf(part, sizeof(part), i % 3 == 0 ? "topic %s has 16 " : "topic %s: ", shared[i].name);
+                assert_int_equal(logged(part), 1);
+        }
+        router_free(router);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_an_address_may_change_its_topic),
+                cmocka_unit_test(test_more_topics_than_the_cache_holds),
+                cmocka_unit_test(test_a_name_longer_than_kafka_allows),
+                cmocka_unit_test(test_each_new_count_is_complained_about_once),
+                cmocka_unit_test(test_threads_agree_and_log_once),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
