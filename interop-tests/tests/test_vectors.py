@@ -1,0 +1,182 @@
+"""The golden vectors: their format, that they are what their sources give, and that real clients still answer so."""
+
+import json
+import re
+
+import jsonschema
+import pytest
+from support import DEBIAN_PYTHON, INTEROP, JAVA, KAFKA_LIB, missing, need_command, need_file, run
+
+VECTORS = INTEROP / "vectors"
+SOURCES = VECTORS / "sources"
+RECORDED = SOURCES / "recorded"
+FILES = sorted(f for f in VECTORS.glob("*.json") if f.name != "schema.json")
+
+
+def load(file):
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+def key_of(test):
+    return bytes((i * 131 + 7) % 256 for i in range(test["generator"]["length"])) if "generator" in test \
+        else bytes.fromhex(test["key"])
+
+
+def all_tests(vectors):
+    return [t for g in vectors["testGroups"] for t in g["tests"]]
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
+def test_file_follows_the_written_format(file):
+    vectors = load(file)
+    schema = load(VECTORS / "schema.json")
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.Draft202012Validator(schema).validate(vectors)
+
+    tests = all_tests(vectors)
+    assert vectors["hash"] == file.stem
+    assert vectors["numberOfTests"] == len(tests)
+    assert [t["tcId"] for t in tests] == list(range(1, len(tests) + 1))
+    assert {f for t in tests for f in t["flags"]} == set(vectors["notes"])
+    for test in tests:
+        for count, partition in test["partitions"].items():
+            if test["result"] == "invalid":
+                continue
+            assert int(test["hashValue"], 16) % int(count) == partition, test["tcId"]
+
+
+def test_schema_refuses_what_is_not_in_the_format():
+    schema = jsonschema.Draft202012Validator(load(VECTORS / "schema.json"))
+    for break_it in (lambda v: v.update(format="other"), lambda v: v.update(extra=1), lambda v: v.pop("notes"),
+                     lambda v: v["testGroups"][0]["tests"][0].update(result="perhaps"),
+                     lambda v: v["testGroups"][0]["tests"][0].update(key="abc"),
+                     lambda v: v["testGroups"][0]["tests"][0].pop("hashValue"),
+                     lambda v: v["testGroups"][0]["tests"][0].pop("key"),
+                     lambda v: v["testGroups"][0]["tests"][0]["partitions"].update({"0": 0})):
+        vectors = load(FILES[0])
+        break_it(vectors)
+        assert not schema.is_valid(vectors)
+
+
+def test_regenerating_gives_the_committed_bytes():
+    run(DEBIAN_PYTHON, VECTORS / "generate", "--check").ok()
+    assert run(DEBIAN_PYTHON, VECTORS / "generate", "--keys").ok().out == (RECORDED / "keys.tsv").read_text("utf-8")
+
+
+def test_a_value_that_sources_disagree_on_is_refused(tmp_path):
+    copy = tmp_path / "vectors"
+    assert run("cp", "-r", VECTORS, copy).rc == 0
+    published = copy / "sources" / "published.tsv"
+    published.write_text(published.read_text("utf-8").replace("-973932308", "-973932309"), "utf-8")
+    result = run(DEBIAN_PYTHON, copy / "generate").ends_with(1)
+    assert "kafka-utilstest" in result.err and "disagree" in result.err
+
+
+def test_kafka_clients_gives_the_recorded_murmur2_values():
+    """The generator in Java, run again: the values in murmur2.json are what the real client says today."""
+    need_command("java")
+    need_file(KAFKA_LIB / "pom.xml", "Apache Kafka")
+    said = run("java", "-cp", f"{KAFKA_LIB}/*", JAVA / "GenerateVectors.java", RECORDED / "keys.tsv").ok().out
+    assert said == (RECORDED / "murmur2.kafka-clients.tsv").read_text("utf-8")
+
+    rows = {f[0]: f for f in (line.split("\t") for line in said.splitlines() if not line.startswith("#"))}
+    keys = [line.split("\t") for line in (RECORDED / "keys.tsv").read_text("utf-8").splitlines()
+            if not line.startswith("#")]
+    by_key = {}
+    for key_id, spec, counts in keys:
+        key = key_of({"generator": {"length": int(spec[4:])}} if spec.startswith("gen:") else {"key": spec})
+        by_key[key] = (rows[key_id][1], dict(zip(counts.split(","), map(int, rows[key_id][2].split(",")))))
+    compared = 0
+    for test in all_tests(load(VECTORS / "murmur2.json")):
+        raw, partitions = by_key[key_of(test)]
+        if test["result"] == "invalid":
+            assert all(partitions[n] != p for n, p in test["partitions"].items()), test
+        else:
+            assert (test["rawHash"], test["partitions"]) == (raw, partitions), test
+        compared += len(test["partitions"])
+    assert compared > 5000
+
+
+@pytest.mark.parametrize("hash_name, symbol", [("crc32", "consistent"), ("murmur2", "murmur2"), ("fnv1a-abs", "fnv1a")])
+def test_librdkafkas_own_functions_agree(librdkafka, hash_name, symbol, tmp_path):
+    """The three built-in functions, in Debian's librdkafka and in the newest one."""
+    run(DEBIAN_PYTHON, VECTORS / "record" / "librdkafka.py", RECORDED / "keys.tsv", tmp_path, env=librdkafka.env).ok()
+    def body(path):
+        return path.read_text("utf-8").split("\n", 1)[1]
+    name = f"{hash_name}.librdkafka.tsv"
+    assert body(tmp_path / name) == body(RECORDED / name)
+    assert f"rd_kafka_msg_partitioner_{symbol}" in (tmp_path / name).read_text("utf-8").split("\n", 1)[0]
+
+
+# ---- the checker for others' CI -----------------------------------------------------------------------------------
+
+RIGHT = """
+import sys
+def murmur2(b):
+    h = 0x9747b28c ^ len(b)
+    for i in range(0, len(b) & ~3, 4):
+        k = int.from_bytes(b[i:i + 4], 'little') * 0x5bd1e995 & 0xffffffff
+        h = (h * 0x5bd1e995 & 0xffffffff) ^ ((k ^ k >> 24) * 0x5bd1e995 & 0xffffffff)
+    if len(b) & 3:
+        h = (h ^ int.from_bytes(b[len(b) & ~3:], 'little')) * 0x5bd1e995 & 0xffffffff
+    h = (h ^ h >> 13) * 0x5bd1e995 & 0xffffffff
+    return h ^ h >> 15
+for line in sys.stdin:
+    n, key = line.rstrip('\\n').split('\\t')
+    print((murmur2(bytes.fromhex(key)) & MASK) % int(n))
+"""
+
+
+def check(*args):
+    return run(DEBIAN_PYTHON, VECTORS / "check", *args)
+
+
+def program(tmp_path, text):
+    path = tmp_path / "partitioner.py"
+    path.write_text(text, "utf-8")
+    return DEBIAN_PYTHON, path
+
+
+def test_check_passes_a_right_partitioner(tmp_path):
+    result = check("--", *program(tmp_path, RIGHT.replace("MASK", "0x7fffffff"))).ok()
+    assert re.fullmatch(r"murmur2: \d+ passed, 0 failed\n", result.out)
+
+
+def test_check_names_what_a_wrong_partitioner_does(tmp_path):
+    result = check("--max-key", 5002, "--", *program(tmp_path, RIGHT.replace("MASK", "0xffffffff"))).ends_with(1)
+    assert "SignBit" in result.out
+    assert "these answers are those of murmur2-unsigned" in result.out
+    assert "who would be hit" in result.out and "kafkajs 2" in result.out
+
+
+def test_check_takes_the_answers_of_a_real_client(tmp_path):
+    """The example of the README, with the kafka-python that Debian ships."""
+    if run(DEBIAN_PYTHON, "-c", "import kafka").rc != 0:
+        missing("Debian's python3-kafka is missing")
+    readme = (VECTORS / "README.md").read_text("utf-8")
+    example = "\n".join(line[4:] for line in re.search(r"<<'EOF'\n(.*?)\n    EOF", readme, re.S).group(1).split("\n"))
+    assert "DefaultPartitioner" in example
+    check("--", *program(tmp_path, example + "\n")).ok()
+
+
+@pytest.mark.parametrize("text, said", [
+    ("pass", "answered 0 of"), ("raise SystemExit(7)", "ended with 7"), ("print(1)", "answered 1 of"),
+    ("import sys\nsys.stdout.write(sys.stdin.readline())", "of")])
+def test_check_says_when_the_command_does_not_work(tmp_path, text, said):
+    result = check("--", *program(tmp_path, text)).ends_with(2)
+    assert said in result.err and result.out == ""
+
+
+def test_check_lets_a_client_spread_only_where_that_is_acceptable(tmp_path):
+    spread_all = program(tmp_path, "import sys\nfor _ in sys.stdin: print('-')")
+    assert "no partition, expected" in check("--", *spread_all).ends_with(1).out
+    crc = ("import sys, zlib\nfor line in sys.stdin:\n    n, key = line.rstrip('\\n').split('\\t')\n"
+           "    print(zlib.crc32(bytes.fromhex(key)) % int(n) if key else '-')")
+    check("--hash", "crc32", "--", *program(tmp_path, crc)).ok()
+    assert check("--", *program(tmp_path, crc.replace("zlib.crc32(bytes.fromhex(key))", "0"))).ends_with(1).out
+
+
+def test_check_refuses_what_it_cannot_do():
+    assert "COMMAND is missing" in check().ends_with(2).err
+    assert "there are: crc32," in check("--hash", "nosuch", "true").ends_with(2).err
+    assert "cannot run" in check("/no/such/program").ends_with(2).err
