@@ -1,6 +1,7 @@
 """Fixtures for tests against real parts. What a test does not ask for is not started."""
 
 import subprocess
+import time
 
 import pytest
 from support import (BUILD, DEBIAN_PYTHON, JAVA, KAFKA, KAFKA_LIB, WHEEL_PYTHON, Kafka, Librdkafka, environment, missing,
@@ -74,6 +75,26 @@ def repartition():
 
     call.start = start
     return call
+
+
+@pytest.fixture
+def sandbox(repartition, tmp_path):
+    """sandbox("orders:12", ...) starts our embedded Kafka with these topics. @returns its address."""
+    started = []
+
+    def start(*topics):
+        file = tmp_path / f"sandbox-{len(started)}"
+        started.append(repartition.start("sandbox", "--quiet", "--for", 900, "--address-file", file,
+                                         *[a for topic in topics for a in ("--topic", topic)]))
+        while not file.exists():
+            assert started[-1].poll() is None, "the sandbox ended"
+            time.sleep(0.02)
+        return file.read_text().strip()
+
+    yield start
+    for process in started:
+        process.terminate()
+        process.wait()
 
 
 @pytest.fixture(scope="session")
