@@ -106,6 +106,18 @@ void rp_mixture_fit(struct rp_mixture *mixture)
         }
 }
 
+void rp_mixture_drop_rest(struct rp_mixture *mixture)
+{
+        double sum = 0;
+
+        for (size_t j = 0; j < mixture->component_cnt; j++)
+                sum += mixture->shares[j];
+        for (size_t j = 0; j < mixture->component_cnt; j++)
+                mixture->shares[j] /= sum;
+        mixture->rest = 0;
+        measure(mixture);
+}
+
 double rp_mixture_gain(const struct rp_mixture *mixture, const unsigned char *matches)
 {
         double low = 0, high = 1 - 1e-9, gain = 0;

@@ -46,6 +46,12 @@ void rp_mixture_remove(struct rp_mixture *mixture, size_t j);
 /** Finds the shares and q that explain the observations best, starting from what they are. */
 void rp_mixture_fit(struct rp_mixture *mixture);
 
+/**
+ * Sets the rest to nothing, for the case that every observation is explained: what fitting leaves to it then is the
+ * floor of its arithmetic, no finding.
+ */
+void rp_mixture_drop_rest(struct rp_mixture *mixture);
+
 /** By how much the fit would improve at least if this component came in beside the others as they are. */
 double rp_mixture_gain(const struct rp_mixture *mixture, const unsigned char *matches);
 
