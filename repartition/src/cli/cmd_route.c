@@ -284,51 +284,6 @@ static rp_err_t route_all(struct router *router, char **operands, int operand_cn
         return rc;
 }
 
-/* The rule: by the topic's name, or the only one that there is. */
-static rp_err_t choose_rule(struct router *router, struct rp_error *err)
-{
-        const struct args *args = router->args;
-        const kr_rule_t *rule;
-        char list[200] = "";
-        size_t used = 0;
-
-        router->policy = rp_policy_from_args(&args->policy, err);
-        if (!router->policy)
-                return err->code;
-        if (args->topic)
-                router->rule = kr_policy_rule(router->policy, args->topic);
-        else if (!kr_policy_rule_at(router->policy, 1))
-                router->rule = kr_policy_rule_at(router->policy, 0);
-        if (router->rule)
-                return RP_OK;
-        for (size_t i = 0; (rule = kr_policy_rule_at(router->policy, i)) && used < sizeof(list) - 60; i++)
-                used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%.50s", i ? ", " : "",
-                                         kr_rule_topic(rule));
-        if (rule)
-                snprintf(list + used, sizeof(list) - used, ", ...");
-        if (args->topic)
-                return rp_fail(err, RP_ERR_USAGE, "%.100s: no rule for topic \"%.100s\"; it has rules for %s",
-                               args->policy.policy_file, args->topic, list);
-        return rp_fail(err, RP_ERR_USAGE, "%.100s: it has several rules; choose one by --topic: %s",
-                       args->policy.policy_file, list);
-}
-
-static rp_err_t choose_partition_cnt(struct router *router, struct rp_error *err)
-{
-        int32_t pinned = kr_rule_partitions(router->rule);
-        int32_t given = (int32_t)router->args->partitions;
-
-        if (!given && !pinned)
-                return rp_fail(err, RP_ERR_USAGE, "--partitions N is missing%s",
-                               router->args->policy.policy_file ? ": the policy does not pin the number" : "");
-        if (given && pinned && given != pinned)
-                return rp_fail(err, RP_ERR_USAGE,
-                               "%.100s: topic \"%.100s\" is made for %" PRId32 " partitions, --partitions says %" PRId32,
-                               router->args->policy.policy_file, kr_rule_topic(router->rule), pinned, given);
-        router->partition_cnt = given ? given : pinned;
-        return RP_OK;
-}
-
 static rp_err_t prepare(struct router *router, struct rp_error *err)
 {
         const struct args *args = router->args;
@@ -339,7 +294,11 @@ static rp_err_t prepare(struct router *router, struct rp_error *err)
         if (args->all_hashes && (args->policy.policy_file || args->policy.hash))
                 return rp_fail(err, RP_ERR_USAGE, "--all-hashes compares the functions; leave %s out",
                                args->policy.policy_file ? "--policy" : "--hash");
-        if (choose_rule(router, err) != RP_OK || choose_partition_cnt(router, err) != RP_OK)
+        router->policy = rp_policy_from_args(&args->policy, err);
+        if (!router->policy || !(router->rule = rp_rule_from_args(&args->policy, router->policy, args->topic, err)))
+                return err->code;
+        router->partition_cnt = rp_partition_cnt_from_args(&args->policy, router->rule, args->partitions, err);
+        if (!router->partition_cnt)
                 return err->code;
         for (size_t i = 0, cnt = 0; args->all_hashes && (hash = kr_hash_at(i)); i++) {
                 if (!kr_hash_is_client(hash))

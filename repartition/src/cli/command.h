@@ -73,6 +73,13 @@ extern const struct rp_command *const rp_commands[]; /* NULL-terminated */
         { "hash", 0, RP_OPT_TEXT, offsetof(T, policy.hash), "NAME",                                                    \
           "judge by this hash function, modulo the partition count", NULL, 0, 0, NULL }
 
+/** Rows for tables of struct T, whose members are `sample_keys` and `show_keys`. */
+#define RP_AUDIT_OPTIONS(T)                                                                                           \
+        { "sample-keys", 0, RP_OPT_COUNT, offsetof(T, sample_keys), "K",                                               \
+          "distinct keys that are kept to find causes and to count keys", "16384", 100, 10000000, NULL },              \
+        { "show-keys", 0, RP_OPT_FLAG, offsetof(T, show_keys), NULL,                                                   \
+          "show the heaviest keys; they may be personal data", NULL, 0, 0, NULL }
+
 extern const char *const rp_output_choices[];
 extern const char *const rp_progress_choices[];
 
@@ -90,5 +97,20 @@ int rp_die(const char *command, const struct rp_error *err);
  * @returns a policy, the caller's to kr_policy_free(); or NULL with *err (RP_ERR_USAGE).
  */
 kr_policy_t *rp_policy_from_args(const struct rp_policy_args *args, struct rp_error *err);
+
+/**
+ * The policy's rule for that topic; without a topic (NULL) the only rule that it has.
+ * @returns the rule, borrowed; or NULL with *err (RP_ERR_USAGE) naming the rules that there are.
+ */
+const kr_rule_t *rp_rule_from_args(const struct rp_policy_args *args, const kr_policy_t *policy, const char *topic,
+                                   struct rp_error *err);
+
+/**
+ * The partition count that --partitions gives or the rule pins; both must agree.
+ * @param given  0: not given
+ * @returns the count; or 0 with *err (RP_ERR_USAGE).
+ */
+int32_t rp_partition_cnt_from_args(const struct rp_policy_args *args, const kr_rule_t *rule, int64_t given,
+                                   struct rp_error *err);
 
 #endif

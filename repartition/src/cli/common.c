@@ -1,5 +1,6 @@
 #include "cli/command.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -41,4 +42,48 @@ kr_policy_t *rp_policy_from_args(const struct rp_policy_args *args, struct rp_er
         if (!policy)
                 rp_fail(err, RP_ERR_USAGE, "%s%s", args->policy_file ? "" : "--hash: ", kerr.text);
         return policy;
+}
+
+const kr_rule_t *rp_rule_from_args(const struct rp_policy_args *args, const kr_policy_t *policy, const char *topic,
+                                   struct rp_error *err)
+{
+        const kr_rule_t *rule = NULL;
+        char list[200] = "";
+        size_t used = 0;
+
+        if (topic)
+                rule = kr_policy_rule(policy, topic);
+        else if (!kr_policy_rule_at(policy, 1))
+                rule = kr_policy_rule_at(policy, 0);
+        if (rule)
+                return rule;
+        for (size_t i = 0; (rule = kr_policy_rule_at(policy, i)) && used < sizeof(list) - 60; i++)
+                used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%.50s", i ? ", " : "",
+                                         kr_rule_topic(rule));
+        if (rule)
+                snprintf(list + used, sizeof(list) - used, ", ...");
+        if (topic)
+                rp_fail(err, RP_ERR_USAGE, "%.100s: no rule for topic \"%.100s\"; it has rules for %s",
+                        args->policy_file, topic, list);
+        else
+                rp_fail(err, RP_ERR_USAGE, "%.100s: it has several rules; choose one by --topic: %s",
+                        args->policy_file, list);
+        return NULL;
+}
+
+int32_t rp_partition_cnt_from_args(const struct rp_policy_args *args, const kr_rule_t *rule, int64_t given,
+                                   struct rp_error *err)
+{
+        int32_t pinned = kr_rule_partitions(rule);
+
+        if (!given && !pinned)
+                rp_fail(err, RP_ERR_USAGE, "--partitions N is missing%s",
+                        args->policy_file ? ": the policy does not pin the number" : "");
+        else if (given && pinned && given != pinned)
+                rp_fail(err, RP_ERR_USAGE,
+                        "%.100s: topic \"%.100s\" is made for %" PRId32 " partitions, --partitions says %" PRId64,
+                        args->policy_file, kr_rule_topic(rule), pinned, given);
+        else
+                return given ? (int32_t)given : pinned;
+        return 0;
 }

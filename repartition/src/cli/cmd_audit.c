@@ -1,0 +1,253 @@
+/* repartition audit: what lies where in a live topic, and who put it there. */
+#include "cli/command.h"
+#include "clock.h"
+#include "io/kafka_source.h"
+#include "job/audit.h"
+#include "report/audit.h"
+#include "report/progress.h"
+#include "report/text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct args {
+        struct rp_common common;
+        struct rp_client_args client;
+        struct rp_policy_args policy;
+        struct rp_list partitions;
+        int64_t sample_keys;
+        int64_t timeout_s;
+        bool show_keys;
+};
+
+static const struct rp_option options[] = {
+        RP_CLIENT_OPTIONS(struct args),
+        RP_POLICY_OPTIONS(struct args),
+        { "partition", 0, RP_OPT_LIST, offsetof(struct args, partitions), "N",
+          "read only this partition; may be repeated", NULL, 0, 0, NULL },
+        { "timeout", 0, RP_OPT_COUNT, offsetof(struct args, timeout_s), "SECONDS",
+          "how long a silent cluster is waited for", "30", 1, 86400, NULL },
+        RP_AUDIT_OPTIONS(struct args),
+        RP_COMMON_OPTIONS(struct args),
+        { 0 },
+};
+static const struct rp_option *const tables[] = { options, NULL };
+
+/* One topic's audit from connecting to printing. */
+struct session {
+        const struct args *args;
+        const char *topic;
+        struct rp_client_config config;
+        const kr_policy_t *policy;
+        struct rp_source *source;
+        struct rp_audit audit;
+        struct rp_coverage *coverage;
+        struct rp_progress_line line;
+};
+
+static void show_progress(void *arg, uint64_t done, uint64_t total)
+{
+        struct session *session = arg;
+
+        rp_progress_line_update(&session->line, done, total, session->audit.records, rp_clock_ms());
+}
+
+static rp_err_t choose_partitions(const struct session *session, struct rp_error *err)
+{
+        const struct rp_list *list = &session->args->partitions;
+        int32_t cnt = session->source->partition_cnt;
+
+        for (int32_t p = 0; list->cnt && p < cnt; p++)
+                session->coverage[p].skipped = true;
+        for (size_t i = 0; i < list->cnt; i++) {
+                char *end;
+                long long p;
+
+                errno = 0;
+                p = strtoll(list->items[i], &end, 10);
+                if (errno || end == list->items[i] || *end || p < 0 || p >= cnt)
+                        return rp_fail(err, RP_ERR_USAGE, "--partition: topic \"%.100s\" has the partitions 0 to %" PRId32
+                                       ", got \"%.40s\"", session->topic, cnt - 1, list->items[i]);
+                session->coverage[p].skipped = false;
+        }
+        return RP_OK;
+}
+
+static rp_err_t prepare(struct session *session, struct rp_error *err)
+{
+        const struct args *args = session->args;
+        const kr_rule_t *rule = rp_rule_from_args(&args->policy, session->policy, session->topic, err);
+        struct rp_kafka_source_config config = { .client = &session->config,
+                                                 .topic = session->topic,
+                                                 .timeout_ms = (int)args->timeout_s * 1000 };
+        int32_t pinned;
+
+        if (!rule || rp_kafka_source_new(&session->source, &config, err) != RP_OK)
+                return err->code;
+        pinned = kr_rule_partitions(rule);
+        if (pinned && pinned != session->source->partition_cnt)
+                return rp_fail(err, RP_ERR_USAGE,
+                               "topic \"%.100s\" has %" PRId32 " partitions, %.200s is made for %" PRId32
+                               ": nothing was judged", session->topic, session->source->partition_cnt,
+                               args->policy.policy_file, pinned);
+        session->coverage = calloc((size_t)session->source->partition_cnt, sizeof(*session->coverage));
+        if (!session->coverage)
+                return rp_fail(err, RP_ERR_FATAL, "out of memory");
+        if (choose_partitions(session, err) != RP_OK)
+                return err->code;
+        return rp_audit_init(&session->audit, rule, session->source->partition_cnt, (size_t)args->sample_keys, err);
+}
+
+static bool is_secret(const char *name)
+{
+        return strstr(name, "password") || strstr(name, "secret") || strstr(name, ".pem") || strstr(name, ".key");
+}
+
+/* The user's own way to reach the cluster, for commands to copy. Secrets stay where they are. The caller's to free(). */
+static char *client_args_text(const struct rp_client_args *client)
+{
+        char *text = NULL;
+        size_t len = 0;
+        FILE *out = open_memstream(&text, &len);
+        const char *gap = "";
+
+        if (!out)
+                abort();
+        if (client->bootstrap) {
+                fputs("-b ", out);
+                rp_text_shell_word(out, client->bootstrap);
+                gap = " ";
+        }
+        if (client->config_file) {
+                fprintf(out, "%s-F ", gap);
+                rp_text_shell_word(out, client->config_file);
+                gap = " ";
+        }
+        for (size_t i = 0; i < client->properties.cnt; i++) {
+                const char *property = client->properties.items[i];
+                const char *equals = strchr(property, '=');
+
+                fprintf(out, "%s-X ", gap);
+                gap = " ";
+                if (equals && is_secret(property))
+                        fprintf(out, "%.*s=...", (int)(equals - property), property);
+                else
+                        rp_text_shell_word(out, property);
+        }
+        fclose(out);
+        return text;
+}
+
+static int report(struct session *session, int64_t as_of_ms, struct rp_error *err)
+{
+        const struct args *args = session->args;
+        struct rp_findings findings;
+        char *client_args = client_args_text(&args->client);
+        struct rp_audit_report report = { .name = session->topic,
+                                          .is_topic = true,
+                                          .as_of_ms = as_of_ms,
+                                          .policy_file = args->policy.policy_file,
+                                          .hash = args->policy.hash,
+                                          .client_args = client_args,
+                                          .show_keys = args->show_keys,
+                                          .audit = &session->audit,
+                                          .findings = &findings,
+                                          .coverage = session->coverage };
+        int rc;
+
+        if (rp_audit_conclude(&session->audit, &findings, err) == RP_OK) {
+                rc = rp_audit_report_print(&report, rp_is_json(&args->common), stdout);
+                rp_findings_release(&findings);
+        } else {
+                rc = rp_die("audit", err);
+        }
+        free(client_args);
+        return rc;
+}
+
+static int audit_topic(const struct args *args, const kr_policy_t *policy, const char *topic)
+{
+        struct session session = { .args = args, .topic = topic, .policy = policy };
+        struct rp_audit_job job = { .tick = show_progress, .arg = &session };
+        char label[300];
+        struct rp_error err;
+        int64_t as_of_ms = rp_wall_clock_ms();
+        int rc;
+
+        if (rp_client_config_read(&session.config, args->client.config_file, args->client.properties.items,
+                                  args->client.properties.cnt, args->client.bootstrap, &err) != RP_OK)
+                return rp_die("audit", &err);
+        if (prepare(&session, &err) != RP_OK) {
+                rc = rp_die("audit", &err);
+                goto out;
+        }
+        snprintf(label, sizeof(label), "audit %s", topic);
+        rp_progress_line_start(&session.line, stderr, rp_wants_progress(&args->common), label, rp_clock_ms());
+        job.source = session.source;
+        job.audit = &session.audit;
+        job.coverage = session.coverage;
+        if (rp_audit_run(&job, &err) == RP_OK) {
+                rp_progress_line_end(&session.line);
+                rc = report(&session, as_of_ms, &err);
+        } else {
+                rp_progress_line_end(&session.line);
+                rc = rp_die("audit", &err);
+                /* What was read is true all the same, and the report says what is missing. */
+                if (rc == RP_EXIT_INCOMPLETE && session.audit.records)
+                        report(&session, as_of_ms, &err);
+        }
+out:
+        if (session.source)
+                session.source->ops->free(session.source);
+        rp_audit_release(&session.audit);
+        free(session.coverage);
+        rp_client_config_release(&session.config);
+        return rc;
+}
+
+static int run(void *raw, char **operands, int operand_cnt)
+{
+        const struct args *args = raw;
+        struct rp_error err;
+        kr_policy_t *policy = rp_policy_from_args(&args->policy, &err);
+        int worst = RP_EXIT_CLEAN;
+
+        if (!policy)
+                return rp_die("audit", &err);
+        for (int i = 0; i < operand_cnt; i++) {
+                int rc;
+
+                if (i && !rp_is_json(&args->common))
+                        putchar('\n');
+                rc = audit_topic(args, policy, operands[i]);
+                worst = rc > worst ? rc : worst;
+        }
+        kr_policy_free(policy);
+        return worst;
+}
+
+const struct rp_command rp_cmd_audit = {
+        .name = "audit",
+        .operands = "TOPIC...",
+        .summary = "Finds misplaced records in a topic, and who misplaced them",
+        .description =
+                "Reads a topic from its low watermark to the last stable offset that it has at the start, as\n"
+                "read_committed consumers do, and reports: how many records lie in another partition than the judging\n"
+                "rule gives their key; since when, and where; which clients placed them, with shares, and which\n"
+                "configuration line mends that; how evenly records and keys are spread. Nothing is written.\n\n"
+                "That rule is Java's (murmur2) unless --hash or --policy says otherwise. Records without a key are\n"
+                "never misplaced; the empty key is a key.\n\n"
+                "Counts of records are exact. Counts of keys are exact up to --sample-keys of them, and estimates with\n"
+                "a stated error beyond. Keys are not shown unless --show-keys asks for it.\n\n"
+                "With --output json one object a line, one a topic; docs/explain.md describes its fields.",
+        .examples = "  repartition audit orders -b localhost:9092\n"
+                    "  repartition audit orders clicks -F cluster.properties --policy keyroute.json\n"
+                    "  repartition audit orders -b localhost:9092 --output json | jq .verdict\n",
+        .options = tables,
+        .args_size = sizeof(struct args),
+        .operand_min = 1,
+        .operand_max = -1,
+        .run = run,
+};
