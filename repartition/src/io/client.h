@@ -31,6 +31,9 @@ void rp_client_config_release(struct rp_client_config *config);
 /** @returns the version of the librdkafka that is loaded, such as "2.0.2". Static storage. */
 const char *rp_client_version(void);
 
+/** A connection to a cluster; what it is made of is the business of io/ alone. */
+struct rp_client;
+
 #ifdef RP_WITH_RDKAFKA
 #include <librdkafka/rdkafka.h>
 

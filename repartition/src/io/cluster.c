@@ -1,6 +1,10 @@
 #define RP_WITH_RDKAFKA
 #include "io/cluster.h"
 
+#include "clock.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 rp_err_t rp_cluster_topic(struct rp_client *client, const char *name, int timeout_ms, struct rp_topic_info *info,
@@ -30,4 +34,204 @@ rp_err_t rp_cluster_topic(struct rp_client *client, const char *name, int timeou
         }
         rd_kafka_metadata_destroy(metadata);
         return RP_OK;
+}
+
+bool rp_cluster_is_administrable(struct rp_client *client, int timeout_ms)
+{
+        return rd_kafka_controllerid(client->rk, timeout_ms) >= 0;
+}
+
+/* ---- settings ------------------------------------------------------------------------------------------------- */
+
+static struct rp_setting *find(const struct rp_settings *settings, const char *name)
+{
+        for (size_t i = 0; i < settings->cnt; i++)
+                if (!strcmp(settings->items[i].name, name))
+                        return &settings->items[i];
+        return NULL;
+}
+
+const char *rp_settings_get(const struct rp_settings *settings, const char *name)
+{
+        const struct rp_setting *setting = find(settings, name);
+
+        return setting ? setting->value : NULL;
+}
+
+bool rp_settings_set(struct rp_settings *settings, const char *name, const char *value)
+{
+        struct rp_setting *setting = find(settings, name);
+        char *copy = strdup(value);
+
+        if (!copy)
+                return false;
+        if (!setting) {
+                struct rp_setting *grown = realloc(settings->items, (settings->cnt + 1) * sizeof(*grown));
+
+                if (grown)
+                        settings->items = grown;
+                if (!grown || !(grown[settings->cnt].name = strdup(name))) {
+                        free(copy);
+                        return false;
+                }
+                setting = &grown[settings->cnt++];
+                setting->value = NULL;
+        }
+        free(setting->value);
+        setting->value = copy;
+        setting->is_own = true;
+        return true;
+}
+
+void rp_settings_release(struct rp_settings *settings)
+{
+        for (size_t i = 0; i < settings->cnt; i++) {
+                free(settings->items[i].name);
+                free(settings->items[i].value);
+        }
+        free(settings->items);
+        *settings = (struct rp_settings){ 0 };
+}
+
+/* ---- admin requests ------------------------------------------------------------------------------------------- */
+
+static rd_kafka_AdminOptions_t *make_options(struct rp_client *client, rd_kafka_admin_op_t op, int timeout_ms)
+{
+        rd_kafka_AdminOptions_t *options = rd_kafka_AdminOptions_new(client->rk, op);
+        char text[128];
+
+        rd_kafka_AdminOptions_set_request_timeout(options, timeout_ms, text, sizeof(text));
+        return options;
+}
+
+/* The one result of an admin request. NULL with *err when it failed as a whole. The caller destroys it. */
+static rd_kafka_event_t *wait_result(struct rp_client *client, rd_kafka_queue_t *queue, int timeout_ms, const char *what,
+                                     const char *topic, struct rp_error *err)
+{
+        rd_kafka_event_t *event = rd_kafka_queue_poll(queue, timeout_ms + 1000);
+
+        if (event && !rd_kafka_event_error(event))
+                return event;
+        rp_client_serve(client, 0);
+        rp_fail_resp(err, client, event ? rd_kafka_event_error(event) : RD_KAFKA_RESP_ERR__TIMED_OUT, "%s \"%s\"", what,
+                     topic);
+        if (event)
+                rd_kafka_event_destroy(event);
+        return NULL;
+}
+
+static rp_err_t take_settings(const rd_kafka_ConfigResource_t *resource, struct rp_settings *settings,
+                              struct rp_error *err)
+{
+        size_t cnt;
+        const rd_kafka_ConfigEntry_t **entries = rd_kafka_ConfigResource_configs(resource, &cnt);
+
+        for (size_t i = 0; i < cnt; i++) {
+                const char *name = rd_kafka_ConfigEntry_name(entries[i]);
+                const char *value = rd_kafka_ConfigEntry_value(entries[i]);
+
+                if (!value)
+                        continue; /* sensitive */
+                if (!rp_settings_set(settings, name, value))
+                        return rp_fail(err, RP_ERR_FATAL, "out of memory");
+                find(settings, name)->is_own =
+                        rd_kafka_ConfigEntry_source(entries[i]) == RD_KAFKA_CONFIG_SOURCE_DYNAMIC_TOPIC_CONFIG;
+        }
+        return RP_OK;
+}
+
+rp_err_t rp_cluster_settings(struct rp_client *client, const char *topic, int timeout_ms, struct rp_settings *settings,
+                             struct rp_error *err)
+{
+        static const char what[] = "cannot read the settings of topic";
+        rd_kafka_ConfigResource_t *resource = rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, topic);
+        rd_kafka_AdminOptions_t *options = make_options(client, RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS, timeout_ms);
+        rd_kafka_queue_t *queue = rd_kafka_queue_new(client->rk);
+        rd_kafka_event_t *event;
+        rp_err_t rc = RP_OK;
+
+        *settings = (struct rp_settings){ 0 };
+        rd_kafka_DescribeConfigs(client->rk, &resource, 1, options, queue);
+        event = wait_result(client, queue, timeout_ms, what, topic, err);
+        if (!event) {
+                rc = err->code;
+        } else {
+                size_t cnt;
+                const rd_kafka_ConfigResource_t **results =
+                        rd_kafka_DescribeConfigs_result_resources(rd_kafka_event_DescribeConfigs_result(event), &cnt);
+
+                if (cnt != 1 || rd_kafka_ConfigResource_error(results[0]))
+                        rc = rp_fail_resp(err, client,
+                                          cnt ? rd_kafka_ConfigResource_error(results[0]) : RD_KAFKA_RESP_ERR__FAIL,
+                                          "%s \"%s\"", what, topic);
+                else
+                        rc = take_settings(results[0], settings, err);
+                rd_kafka_event_destroy(event);
+        }
+        if (rc != RP_OK)
+                rp_settings_release(settings);
+        rd_kafka_queue_destroy(queue);
+        rd_kafka_AdminOptions_destroy(options);
+        rd_kafka_ConfigResource_destroy(resource);
+        return rc;
+}
+
+static rp_err_t await_leaders(struct rp_client *client, const char *topic, int32_t partition_cnt, int timeout_ms,
+                              struct rp_error *err)
+{
+        int64_t deadline = rp_clock_ms() + timeout_ms;
+
+        for (;;) {
+                struct rp_topic_info info;
+                rp_err_t rc = rp_cluster_topic(client, topic, 5000, &info, err);
+
+                if (rc == RP_OK && info.exists && info.partition_cnt == partition_cnt && !info.leaderless_cnt)
+                        return RP_OK;
+                if (rc != RP_OK && rc != RP_ERR_RETRY)
+                        return rc;
+                if (rp_clock_ms() >= deadline)
+                        return rp_fail(err, RP_ERR_RETRY, "topic \"%s\" was created, but %" PRId32 " of its partitions have "
+                                       "no leader after %d s", topic, info.leaderless_cnt, timeout_ms / 1000);
+                rp_client_serve(client, 100);
+        }
+}
+
+rp_err_t rp_cluster_create(struct rp_client *client, const char *topic, int32_t partition_cnt, int32_t replication_factor,
+                           const struct rp_settings *settings, int timeout_ms, struct rp_error *err)
+{
+        static const char what[] = "cannot create topic";
+        char text[256] = "";
+        rd_kafka_NewTopic_t *fresh = rd_kafka_NewTopic_new(topic, partition_cnt, replication_factor, text, sizeof(text));
+        rd_kafka_AdminOptions_t *options;
+        rd_kafka_queue_t *queue;
+        rd_kafka_event_t *event;
+        rp_err_t rc = RP_OK;
+
+        if (!fresh)
+                return rp_fail(err, RP_ERR_USAGE, "%s \"%s\": %s", what, topic, text);
+        for (size_t i = 0; i < settings->cnt; i++)
+                if (settings->items[i].is_own)
+                        rd_kafka_NewTopic_set_config(fresh, settings->items[i].name, settings->items[i].value);
+        options = make_options(client, RD_KAFKA_ADMIN_OP_CREATETOPICS, timeout_ms);
+        queue = rd_kafka_queue_new(client->rk);
+        rd_kafka_CreateTopics(client->rk, &fresh, 1, options, queue);
+        event = wait_result(client, queue, timeout_ms, what, topic, err);
+        if (!event) {
+                rc = err->code;
+        } else {
+                size_t cnt;
+                const rd_kafka_topic_result_t **results =
+                        rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(event), &cnt);
+
+                if (cnt == 1 && rd_kafka_topic_result_error(results[0]))
+                        rc = rp_fail(err, RP_ERR_USAGE, "%s \"%s\": %s", what, topic,
+                                     rd_kafka_topic_result_error_string(results[0])
+                                             ? rd_kafka_topic_result_error_string(results[0])
+                                             : rd_kafka_err2str(rd_kafka_topic_result_error(results[0])));
+                rd_kafka_event_destroy(event);
+        }
+        rd_kafka_queue_destroy(queue);
+        rd_kafka_AdminOptions_destroy(options);
+        rd_kafka_NewTopic_destroy(fresh);
+        return rc == RP_OK ? await_leaders(client, topic, partition_cnt, timeout_ms, err) : rc;
 }

@@ -17,10 +17,38 @@ struct rp_topic_info {
         int32_t broker_cnt;         /* of the whole cluster */
 };
 
-#ifdef RP_WITH_RDKAFKA
+/** One topic setting. */
+struct rp_setting {
+        char *name;
+        char *value;
+        bool is_own; /* set on the topic itself, not inherited from the brokers */
+};
+
+struct rp_settings {
+        struct rp_setting *items;
+        size_t cnt;
+};
+
+/** @returns the value, borrowed; NULL when there is no such setting. */
+const char *rp_settings_get(const struct rp_settings *settings, const char *name);
+
+/** Sets or adds one as the topic's own; the texts are copied. false when out of memory. */
+bool rp_settings_set(struct rp_settings *settings, const char *name, const char *value);
+
+void rp_settings_release(struct rp_settings *settings);
+
 /** @returns RP_OK, also for a topic that does not exist; RP_ERR_RETRY when no broker answers within timeout_ms. */
 rp_err_t rp_cluster_topic(struct rp_client *client, const char *name, int timeout_ms, struct rp_topic_info *info,
                           struct rp_error *err);
-#endif
 
+/** False when the cluster names no controller, so that topics can be neither described nor created (an embedded one). */
+bool rp_cluster_is_administrable(struct rp_client *client, int timeout_ms);
+
+/** Reads a topic's settings, inherited ones too. *settings is the caller's to rp_settings_release(). */
+rp_err_t rp_cluster_settings(struct rp_client *client, const char *topic, int timeout_ms, struct rp_settings *settings,
+                             struct rp_error *err);
+
+/** Creates a topic with those of the settings that are its own, and waits until all its partitions have leaders. */
+rp_err_t rp_cluster_create(struct rp_client *client, const char *topic, int32_t partition_cnt, int32_t replication_factor,
+                           const struct rp_settings *settings, int timeout_ms, struct rp_error *err);
 #endif

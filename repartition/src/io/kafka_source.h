@@ -29,9 +29,6 @@ rp_err_t rp_kafka_source_new(struct rp_source **source, const struct rp_kafka_so
 /** @returns how this source fetches, one line for a log: the librdkafka in use and the queue sizes chosen for it. */
 const char *rp_kafka_source_regime(const struct rp_source *source);
 
-#ifdef RP_WITH_RDKAFKA
 /** The source's consumer, for questions to the cluster. Borrowed. */
 struct rp_client *rp_kafka_source_client(struct rp_source *source);
-#endif
-
 #endif

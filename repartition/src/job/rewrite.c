@@ -258,10 +258,9 @@ static rp_err_t recover(struct run *run, struct rp_error *err)
         run->report->uncertain += run->is_pending;
         if (!rp_progress_init(&stored, run->partition_cnt))
                 return rp_fail(err, RP_ERR_FATAL, "out of memory");
-        rc = sink->ops->stored(sink, &stored, err);
-        if (rc == RP_OK && find_foreign(run, &stored))
+        if (sink->ops->stored(sink, &stored, err) == RP_OK && find_foreign(run, &stored))
                 rc = fail_fenced(run, find_foreign(run, &stored), err);
-        if (rc == RP_OK)
+        else
                 rc = sink->ops->recover(sink, &stored, err);
         for (int32_t p = 0; rc == RP_OK && p < run->partition_cnt; p++)
                 if (stored.marks[p].next < run->progress.marks[p].next)

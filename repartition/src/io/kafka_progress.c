@@ -1,0 +1,55 @@
+#define RP_WITH_RDKAFKA
+#include "clock.h"
+#include "io/kafka_sink.h"
+#include "io/kafka_source.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static rp_err_t take(struct rp_progress *progress, const rd_kafka_topic_partition_list_t *list, struct rp_error *err)
+{
+        for (int i = 0; i < list->cnt; i++) {
+                const rd_kafka_topic_partition_t *at = &list->elems[i];
+                char *note = at->metadata_size ? strndup(at->metadata, at->metadata_size) : NULL;
+                bool is_set = rp_progress_set(progress, at->partition, at->offset >= 0 ? at->offset : -1, note);
+
+                free(note);
+                if (!is_set)
+                        return rp_fail(err, RP_ERR_FATAL, "out of memory");
+        }
+        return RP_OK;
+}
+
+rp_err_t rp_kafka_progress(struct rp_source *source, struct rp_progress *progress, int timeout_ms,
+                           struct rp_error *err)
+{
+        struct rp_client *client = rp_kafka_source_client(source);
+        int64_t deadline = rp_clock_ms() + timeout_ms;
+        rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(source->partition_cnt);
+        rp_err_t rc;
+
+        for (int32_t p = 0; p < source->partition_cnt; p++)
+                rd_kafka_topic_partition_list_add(list, source->topic, p);
+        for (;;) {
+                int64_t left = deadline - rp_clock_ms();
+                rd_kafka_resp_err_t kerr =
+                        rd_kafka_committed(client->rk, list, left > 5000 ? 5000 : left > 0 ? (int)left : 1);
+
+                for (int i = 0; i < list->cnt && !kerr; i++)
+                        kerr = list->elems[i].err;
+                if (!kerr) {
+                        rc = take(progress, list, err);
+                        break;
+                }
+                rp_client_serve(client, 50);
+                rc = rp_err_from_kafka(kerr);
+                if (rc != RP_ERR_RETRY || rp_clock_ms() >= deadline) {
+                        rp_fail_resp(err, client, kerr, "cannot read the job's stored progress");
+                        break;
+                }
+                for (int i = 0; i < list->cnt; i++)
+                        list->elems[i].err = RD_KAFKA_RESP_ERR_NO_ERROR;
+        }
+        rd_kafka_topic_partition_list_destroy(list);
+        return rc;
+}

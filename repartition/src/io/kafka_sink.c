@@ -1,0 +1,366 @@
+#define RP_WITH_RDKAFKA
+#include "io/kafka_sink.h"
+
+#include "clock.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+        ZERO_COPY_FROM = 2048, /* bytes of value: below, copying costs less than freeing the message in another thread */
+        SERVE_EVERY = 256,     /* appended records between two looks at the delivery reports */
+        INIT_TRY_MS = 10000,
+        PEEK_MS = 3000,        /* stored() is a look in passing; recover() has more patience */
+        PURGE_MS = 3000
+};
+
+struct kafka_sink {
+        struct rp_client client; /* first: it is the opaque of librdkafka's callbacks */
+        struct rp_sink base;
+        const struct rp_client_config *config;
+        struct rp_source *source;
+        char *job, *topic;
+        rd_kafka_topic_t *rkt;
+        rd_kafka_consumer_group_metadata_t *group;
+        int64_t batch_bytes_max;
+        int timeout_ms;
+        bool is_open;
+        int64_t opened_ms;
+        unsigned appended;       /* since delivery reports were last looked at */
+        struct rp_error failure; /* of the first record that could not be delivered; RP_OK when none */
+};
+
+static struct kafka_sink *self(struct rp_sink *base)
+{
+        return (struct kafka_sink *)((char *)base - offsetof(struct kafka_sink, base));
+}
+
+/* ---- delivery reports ------------------------------------------------------------------------------------------ */
+
+/*
+ * A message's opaque is either the consumed message whose memory it uses (to be freed now), or, odd, the place where
+ * its record was read: 16 bits of partition and 47 of offset, for the error message.
+ */
+static void *pack_place(const struct rp_record *rec)
+{
+        return (void *)(uintptr_t)(((uint64_t)rec->offset & ((UINT64_C(1) << 47) - 1)) << 17 |
+                                   ((uint64_t)rec->partition & 0xffff) << 1 | 1);
+}
+
+static void on_delivery(rd_kafka_t *rk, const rd_kafka_message_t *report, void *opaque)
+{
+        struct kafka_sink *sink = opaque;
+        uintptr_t packed = (uintptr_t)report->_private;
+        rd_kafka_message_t *consumed = packed & 1 ? NULL : report->_private;
+
+        (void)rk;
+        if (report->err && sink->failure.code == RP_OK && report->err != RD_KAFKA_RESP_ERR__PURGE_QUEUE &&
+            report->err != RD_KAFKA_RESP_ERR__PURGE_INFLIGHT) {
+                int64_t offset = consumed ? consumed->offset : (int64_t)(packed >> 17);
+                int32_t partition = consumed ? consumed->partition : (int32_t)(packed >> 1 & 0xffff);
+                rp_err_t code = rp_err_from_kafka(report->err);
+
+                rp_fail(&sink->failure, code == RP_ERR_FATAL || code == RP_ERR_RETRY ? RP_ERR_ABORT_BATCH : code,
+                        "topic \"%s\", partition %" PRId32 " does not take the record from partition %" PRId32
+                        ", offset %" PRId64 " (%zu bytes): %s", sink->topic, report->partition, partition, offset,
+                        report->len + report->key_len, rd_kafka_message_errstr(report));
+        }
+        if (consumed)
+                rd_kafka_message_destroy(consumed);
+}
+
+/* ---- the producer ------------------------------------------------------------------------------------------------ */
+
+static rp_err_t make_conf(const struct kafka_sink *sink, rd_kafka_conf_t **out, struct rp_error *err)
+{
+        static const char *const fixed[] = { "enable.idempotence", "true", "acks", "all", "allow.auto.create.topics",
+                                             "false", "topic.metadata.refresh.interval.ms", "10000", NULL };
+        const struct rp_client_config *config = sink->config;
+        rd_kafka_conf_t *conf = rp_client_conf(config, err);
+        int64_t batch = 131072;
+        rp_err_t rc;
+
+        if (!conf)
+                return err->code;
+        if (sink->batch_bytes_max && sink->batch_bytes_max < batch)
+                batch = sink->batch_bytes_max;
+        rc = rp_client_set_all(conf, fixed, err);
+        if (rc == RP_OK)
+                rc = rp_client_set(conf, "transactional.id", sink->job, err);
+        if (rc == RP_OK)
+                rc = rp_client_tune(conf, config, "transaction.timeout.ms", RP_TRANSACTION_TIMEOUT_MS, err);
+        if (rc == RP_OK)
+                rc = rp_client_tune(conf, config, "message.timeout.ms", RP_TRANSACTION_TIMEOUT_MS - 1000, err);
+        /* The topic's own limit judges records, not the client's, which would count before compression. */
+        if (rc == RP_OK)
+                rc = rp_client_tune(conf, config, "message.max.bytes", 1000000000, err);
+        if (rc == RP_OK)
+                rc = rp_client_tune(conf, config, "batch.size", batch, err);
+        if (rc == RP_OK)
+                rc = rp_client_tune(conf, config, "linger.ms", 5, err);
+        if (rc == RP_OK)
+                rc = rp_client_tune(conf, config, "queue.buffering.max.messages", 20000, err);
+        if (rc == RP_OK)
+                rc = rp_client_tune(conf, config, "queue.buffering.max.kbytes", 16384, err);
+        if (rc != RP_OK) {
+                rd_kafka_conf_destroy(conf);
+                return rc;
+        }
+        rd_kafka_conf_set_dr_msg_cb(conf, on_delivery);
+        *out = conf;
+        return RP_OK;
+}
+
+/* Gets every delivery report back, since consumed messages hang on them, then destroys. */
+static void close_producer(struct kafka_sink *sink)
+{
+        int64_t deadline = rp_clock_ms() + PURGE_MS;
+
+        if (!sink->client.rk)
+                return;
+        rd_kafka_purge(sink->client.rk, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
+        while (rd_kafka_outq_len(sink->client.rk) > 0 && rp_clock_ms() < deadline)
+                rp_client_serve(&sink->client, 50);
+        if (sink->rkt)
+                rd_kafka_topic_destroy(sink->rkt);
+        sink->rkt = NULL;
+        rp_client_close(&sink->client);
+        sink->is_open = false;
+        sink->failure = (struct rp_error){ .code = RP_OK };
+}
+
+static rp_err_t open_producer(struct kafka_sink *sink, struct rp_error *err)
+{
+        rd_kafka_conf_t *conf = NULL;
+        rp_err_t rc = make_conf(sink, &conf, err);
+
+        if (rc == RP_OK)
+                rc = rp_client_open(&sink->client, RD_KAFKA_PRODUCER, conf, err);
+        if (rc != RP_OK)
+                return rc;
+        sink->rkt = rd_kafka_topic_new(sink->client.rk, sink->topic, NULL);
+        if (!sink->rkt)
+                return rp_fail_resp(err, &sink->client, rd_kafka_last_error(), "cannot use topic \"%s\"", sink->topic);
+        return RP_OK;
+}
+
+/* Fences whoever had the id, and aborts what was open under it. Patient: the coordinator may be moving. */
+static rp_err_t init_transactions(struct kafka_sink *sink, struct rp_error *err)
+{
+        int64_t deadline = rp_clock_ms() + sink->timeout_ms;
+
+        for (;;) {
+                int64_t left = deadline - rp_clock_ms();
+                int wait = left > INIT_TRY_MS ? INIT_TRY_MS : left > 1 ? (int)left : 1;
+                rp_err_t rc;
+
+                rc = rp_fail_kafka(err, &sink->client, rd_kafka_init_transactions(sink->client.rk, wait),
+                                   "cannot begin transactions as \"%s\"", sink->job);
+                rp_client_serve(&sink->client, 0);
+                if (rc != RP_ERR_RETRY || rp_clock_ms() >= deadline)
+                        return rc;
+        }
+}
+
+static rp_err_t sink_stored(struct rp_sink *base, struct rp_progress *progress, struct rp_error *err)
+{
+        struct kafka_sink *sink = self(base);
+
+        return rp_kafka_progress(sink->source, progress, PEEK_MS, err);
+}
+
+static rp_err_t sink_recover(struct rp_sink *base, struct rp_progress *progress, struct rp_error *err)
+{
+        struct kafka_sink *sink = self(base);
+        rp_err_t rc;
+
+        close_producer(sink);
+        rc = open_producer(sink, err);
+        if (rc == RP_OK)
+                rc = init_transactions(sink, err);
+        if (rc == RP_OK)
+                rc = rp_kafka_progress(sink->source, progress, sink->timeout_ms, err);
+        return rc;
+}
+
+/* ---- a transaction ------------------------------------------------------------------------------------------------ */
+
+/*
+ * The one exit for errors of a transaction. Being fenced long after the transaction began is no proof of another run:
+ * the cluster ends transactions that stay open too long (this process may have been stopped), in the same words.
+ */
+static rp_err_t judge(struct kafka_sink *sink, rp_err_t rc, struct rp_error *err)
+{
+        int64_t age = rp_clock_ms() - sink->opened_ms;
+
+        if (rc == RP_OK)
+                return RP_OK;
+        rp_client_serve(&sink->client, 0);
+        if (rc == RP_ERR_FENCED && age >= RP_TRANSACTION_TIMEOUT_MS)
+                return rp_fail(err, RP_ERR_ABORT_BATCH,
+                               "the transaction was open for %" PRId64 " s and timed out", age / 1000);
+        if (rc != RP_ERR_FENCED && sink->failure.code != RP_OK) {
+                *err = sink->failure; /* the record's own error tells more than "the transaction must be aborted" */
+                rc = err->code;
+        }
+        return rc;
+}
+
+static rp_err_t sink_begin(struct rp_sink *base, struct rp_error *err)
+{
+        struct kafka_sink *sink = self(base);
+
+        sink->opened_ms = rp_clock_ms();
+        sink->is_open = true;
+        return judge(sink, rp_fail_kafka(err, &sink->client, rd_kafka_begin_transaction(sink->client.rk),
+                                         "cannot begin a transaction"), err);
+}
+
+static rd_kafka_headers_t *copy_headers(const struct rp_record *rec)
+{
+        rd_kafka_headers_t *headers = rec->header_cnt ? rd_kafka_headers_new(rec->header_cnt) : NULL;
+
+        for (size_t i = 0; i < rec->header_cnt; i++)
+                rd_kafka_header_add(headers, rec->headers[i].name, -1, rec->headers[i].value,
+                                    (ssize_t)rec->headers[i].value_len);
+        return headers;
+}
+
+static rp_err_t fail_append(struct kafka_sink *sink, rd_kafka_resp_err_t kerr, const struct rp_record *rec,
+                            struct rp_error *err)
+{
+        char text[256] = "";
+        rp_err_t rc;
+
+        rp_client_serve(&sink->client, 0);
+        if (kerr == RD_KAFKA_RESP_ERR__FATAL || kerr == RD_KAFKA_RESP_ERR__FENCED)
+                kerr = rd_kafka_fatal_error(sink->client.rk, text, sizeof(text));
+        rc = rp_fail_resp(err, &sink->client, kerr,
+                          "cannot write the record from partition %" PRId32 ", offset %" PRId64 " (%zu bytes)%s%s",
+                          rec->partition, rec->offset, rec->key_len + rec->value_len, *text ? ": " : "", text);
+        return judge(sink, rc == RP_ERR_FATAL ? RP_ERR_ABORT_BATCH : rc, err);
+}
+
+static rp_err_t sink_append(struct rp_sink *base, const struct rp_record *rec, int32_t to, struct rp_error *err)
+{
+        struct kafka_sink *sink = self(base);
+        rd_kafka_message_t **slot = rec->native, *consumed = slot ? *slot : NULL;
+        rd_kafka_headers_t *headers = NULL;
+        bool is_lent = consumed && rec->value_len >= ZERO_COPY_FROM;
+        int64_t deadline = 0;
+        rd_kafka_resp_err_t kerr;
+
+        if (rec->timestamp_ms == 0)
+                return rp_fail(err, RP_ERR_BAD_RECORD,
+                               "the record at partition %" PRId32 ", offset %" PRId64 " carries the time 0 (1970), for which "
+                               "librdkafka's producer would write the present time", rec->partition, rec->offset);
+        if (!consumed)
+                headers = copy_headers(rec);
+        else if (rd_kafka_message_detach_headers(consumed, &headers))
+                headers = NULL;
+        for (;;) {
+                kerr = rd_kafka_producev(
+                        sink->client.rk, RD_KAFKA_V_RKT(sink->rkt), RD_KAFKA_V_PARTITION(to),
+                        RD_KAFKA_V_MSGFLAGS(is_lent ? 0 : RD_KAFKA_MSG_F_COPY),
+                        RD_KAFKA_V_KEY(rec->key, rec->key_len), RD_KAFKA_V_VALUE((void *)rec->value, rec->value_len),
+                        RD_KAFKA_V_TIMESTAMP(rec->timestamp_ms),
+                        RD_KAFKA_V_OPAQUE(is_lent ? (void *)consumed : pack_place(rec)),
+                        RD_KAFKA_V_HEADERS(headers), RD_KAFKA_V_END);
+                if (kerr != RD_KAFKA_RESP_ERR__QUEUE_FULL)
+                        break;
+                if (!deadline)
+                        deadline = rp_clock_ms() + sink->timeout_ms;
+                rp_client_serve(&sink->client, 10);
+                if (sink->failure.code != RP_OK || rp_clock_ms() >= deadline)
+                        break;
+        }
+        if (kerr) {
+                if (headers)
+                        rd_kafka_headers_destroy(headers); /* passes over on success only */
+                return fail_append(sink, kerr, rec, err);
+        }
+        if (is_lent)
+                *slot = NULL; /* ours until its delivery report */
+        if (++sink->appended >= SERVE_EVERY) {
+                sink->appended = 0;
+                rp_client_serve(&sink->client, 0);
+                if (sink->failure.code != RP_OK)
+                        return judge(sink, sink->failure.code, err);
+        }
+        return RP_OK;
+}
+
+static rp_err_t sink_commit(struct rp_sink *base, const struct rp_mark *marks, size_t cnt, struct rp_error *err)
+{
+        struct kafka_sink *sink = self(base);
+        rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)cnt);
+        rp_err_t rc;
+
+        for (size_t i = 0; i < cnt; i++) {
+                rd_kafka_topic_partition_t *at =
+                        rd_kafka_topic_partition_list_add(list, sink->source->topic, marks[i].partition);
+
+                at->offset = marks[i].next;
+                at->metadata = marks[i].note ? strdup(marks[i].note) : NULL;
+                at->metadata_size = at->metadata ? strlen(at->metadata) : 0;
+        }
+        rc = rp_fail_kafka(err, &sink->client,
+                           rd_kafka_send_offsets_to_transaction(sink->client.rk, list, sink->group, sink->timeout_ms),
+                           "cannot add the progress to the transaction");
+        if (rc == RP_OK)
+                rc = rp_fail_kafka(err, &sink->client, rd_kafka_commit_transaction(sink->client.rk, sink->timeout_ms),
+                                   "cannot commit the transaction");
+        rd_kafka_topic_partition_list_destroy(list);
+        rc = judge(sink, rc, err);
+        if (rc == RP_OK)
+                sink->is_open = false;
+        return rc;
+}
+
+static void sink_free(struct rp_sink *base)
+{
+        struct kafka_sink *sink = self(base);
+
+        /* Readers of the target would wait for the transaction's timeout otherwise. */
+        if (sink->is_open && sink->client.rk) {
+                rd_kafka_error_t *kerr = rd_kafka_abort_transaction(sink->client.rk, 5000);
+
+                if (kerr)
+                        rd_kafka_error_destroy(kerr);
+        }
+        close_producer(sink);
+        if (sink->group)
+                rd_kafka_consumer_group_metadata_destroy(sink->group);
+        free(sink->job);
+        free(sink->topic);
+        free(sink);
+}
+
+static const struct rp_sink_ops kafka_sink_ops = {
+        .stored = sink_stored,
+        .recover = sink_recover,
+        .begin = sink_begin,
+        .append = sink_append,
+        .commit = sink_commit,
+        .free = sink_free,
+};
+
+rp_err_t rp_kafka_sink_new(struct rp_sink **out, const struct rp_kafka_sink_config *config, struct rp_error *err)
+{
+        struct kafka_sink *sink = calloc(1, sizeof(*sink));
+
+        if (!sink || !(sink->job = strdup(config->job)) || !(sink->topic = strdup(config->topic)) ||
+            !(sink->group = rd_kafka_consumer_group_metadata_new(config->job))) {
+                if (sink)
+                        sink_free(&sink->base);
+                return rp_fail(err, RP_ERR_FATAL, "out of memory");
+        }
+        sink->base = (struct rp_sink){ .ops = &kafka_sink_ops, .partition_cnt = config->partition_cnt };
+        sink->config = config->client;
+        sink->source = config->source;
+        sink->batch_bytes_max = config->batch_bytes_max;
+        sink->timeout_ms = config->timeout_ms;
+        *out = &sink->base;
+        return RP_OK;
+}

@@ -1,0 +1,38 @@
+/**
+ * A topic of a Kafka cluster as an rp_sink: one transactional producer, partitions chosen by the caller. Progress is
+ * the job's consumer group: offsets of the source topic, committed in the same transaction as the records.
+ *
+ * librdkafka cannot bump a producer's epoch after each transaction (KIP-890), so after an uncertain outcome a late
+ * answer could hit a later transaction of the same producer. Therefore recover() always makes a new producer.
+ */
+#ifndef RP_KAFKA_SINK_H
+#define RP_KAFKA_SINK_H
+
+#include "io/sink.h"
+#include "io/client.h"
+#include "io/source.h"
+
+/** An open transaction is given up by the cluster after this time, and readers are held back no longer by a dead job. */
+#define RP_TRANSACTION_TIMEOUT_MS 15000
+
+struct rp_kafka_sink_config {
+        const struct rp_client_config *client; /* borrowed while the sink lives */
+        struct rp_source *source; /* a Kafka source whose group is `job`; borrowed, must outlive the sink */
+        const char *job;          /* group and transactional.id: one job, one name */
+        const char *topic;
+        int32_t partition_cnt;
+        int64_t batch_bytes_max;  /* the topic's max.message.bytes; 0: not known */
+        int timeout_ms;           /* how long a silent cluster is waited for */
+};
+
+/** @returns RP_OK and *sink, the caller's to sink->ops->free(). The cluster is first spoken to in recover(). */
+rp_err_t rp_kafka_sink_new(struct rp_sink **sink, const struct rp_kafka_sink_config *config, struct rp_error *err);
+
+/**
+ * The progress that a job has stored, read through the source's consumer, whose group must be the job. Waits for the end
+ * of a transaction that is about to change it.
+ */
+rp_err_t rp_kafka_progress(struct rp_source *source, struct rp_progress *progress, int timeout_ms,
+                           struct rp_error *err);
+
+#endif
