@@ -2,12 +2,14 @@
 
 extern const struct rp_command rp_cmd_audit;
 extern const struct rp_command rp_cmd_explain;
+extern const struct rp_command rp_cmd_rewrite;
 extern const struct rp_command rp_cmd_route;
 extern const struct rp_command rp_cmd_sandbox;
 
 const struct rp_command *const rp_commands[] = {
         &rp_cmd_audit,
         &rp_cmd_explain,
+        &rp_cmd_rewrite,
         &rp_cmd_route,
         &rp_cmd_sandbox,
         NULL,

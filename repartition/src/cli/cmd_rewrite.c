@@ -1,0 +1,229 @@
+/* repartition rewrite: copies a topic into a new one, every record where the policy puts it. */
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/rewrite_print.h"
+#include "clock.h"
+#include "decide/note.h"
+#include "io/kafka_sink.h"
+#include "io/kafka_source.h"
+#include "report/progress.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct args {
+        struct rp_common common;
+        struct rp_client_args client;
+        struct rp_policy_args policy;
+        int64_t partitions, replication_factor;
+        bool execute, exact;
+        const char *job;
+        int64_t transaction_ms, timeout_ms;
+        struct rp_list settings;
+};
+
+static const struct rp_option options[] = {
+        { "partitions", 'p', RP_OPT_COUNT, offsetof(struct args, partitions), "M", "partitions of the target", NULL, 1,
+          100000, NULL },
+        { "execute", 0, RP_OPT_FLAG, offsetof(struct args, execute), NULL,
+          "copy; without it the plan is printed and nothing is written", NULL, 0, 0, NULL },
+        { "exact", 0, RP_OPT_FLAG, offsetof(struct args, exact), NULL,
+          "plan from every record instead of a sample of large topics", NULL, 0, 0, NULL },
+        { "job", 0, RP_OPT_TEXT, offsetof(struct args, job), "NAME",
+          "consumer group and transactional id of the job (default: keyroute.SRC.DST)", NULL, 0, 0, NULL },
+        { "replication-factor", 0, RP_OPT_COUNT, offsetof(struct args, replication_factor), "N",
+          "of a target that is created (default: the source's)", NULL, 1, 1000, NULL },
+        { "config", 0, RP_OPT_LIST, offsetof(struct args, settings), "NAME=VALUE",
+          "a topic setting of a target that is created, besides the source's own; may be repeated", NULL, 0, 0, NULL },
+        { "transaction-ms", 0, RP_OPT_COUNT, offsetof(struct args, transaction_ms), "MS",
+          "longest time that a transaction is open and committed readers of the target wait", "1000", 20, 10000, NULL },
+        { "timeout-ms", 0, RP_OPT_COUNT, offsetof(struct args, timeout_ms), "MS",
+          "longest wait for brokers that do not answer", "60000", 1000, 3600000, NULL },
+        RP_CLIENT_OPTIONS(struct args),
+        RP_POLICY_OPTIONS(struct args),
+        RP_COMMON_OPTIONS(struct args),
+        { 0 },
+};
+static const struct rp_option *const tables[] = { options, NULL };
+
+static const int64_t TRANSACTION_BYTES = 256 << 20; /* bounds what is copied again after an abort */
+
+static bool on_survey(void *arg, uint64_t done, uint64_t total, uint64_t records)
+{
+        rp_progress_line_update(arg, done, total, records, rp_clock_ms());
+        return !rp_interrupt_signal();
+}
+
+static bool on_copy(void *arg, const struct rp_rewrite_report *report)
+{
+        rp_progress_line_update(arg, report->done, report->total, report->records + report->uncommitted, rp_clock_ms());
+        return !rp_interrupt_signal();
+}
+
+static rp_err_t copy(const struct args *args, const struct rp_prepare_config *config,
+                     const struct rp_preparation *preparation, struct rp_progress_line *line,
+                     struct rp_rewrite_report *report, struct rp_error *err)
+{
+        struct rp_kafka_sink_config sink_config = {
+                .client = config->client,
+                .source = preparation->source,
+                .job = config->job,
+                .topic = config->target,
+                .partition_cnt = config->partition_cnt,
+                .batch_bytes_max = preparation->facts.target.max_message_bytes > 0
+                                           ? preparation->facts.target.max_message_bytes : 0,
+                .timeout_ms = config->timeout_ms,
+        };
+        char identity[RP_NOTE_JOB_SIZE], host[64] = "?", by[RP_NOTE_BY_SIZE];
+        struct rp_rewrite rewrite = {
+                .source = preparation->source, .rule = config->rule, .identity = identity, .by = by,
+                .transaction_ms = args->transaction_ms, .transaction_bytes = TRANSACTION_BYTES,
+                .tick = on_copy, .arg = line,
+        };
+        rp_err_t rc = rp_kafka_sink_new(&rewrite.sink, &sink_config, err);
+
+        if (rc != RP_OK)
+                return rc;
+        gethostname(host, sizeof(host) - 1);
+        snprintf(by, sizeof(by), "host %s, process %ld", host, (long)getpid());
+        rp_job_identity(identity, config->source, config->target, config->partition_cnt,
+                        kr_rule_fingerprint(config->rule));
+        rc = rp_rewrite_run(&rewrite, report, err);
+        rewrite.sink->ops->free(rewrite.sink);
+        return rc;
+}
+
+static int execute(const struct args *args, struct rp_rewrite_result *result, struct rp_progress_line *line,
+                   struct rp_rewrite_report *report)
+{
+        struct rp_error err;
+        int64_t began = rp_clock_ms();
+        rp_err_t rc = rp_preparation_create_target(result->preparation, result->config, &err);
+
+        if (rc != RP_OK)
+                return rp_die("rewrite", &err);
+        if (!args->common.quiet)
+                fprintf(stderr, "repartition rewrite: %s; transactions of up to %lld ms\n",
+                        rp_kafka_source_regime(result->preparation->source), (long long)args->transaction_ms);
+        rp_progress_line_start(line, stderr, rp_wants_progress(&args->common), "rewrite", began);
+        rc = copy(args, result->config, result->preparation, line, report, &err);
+        rp_progress_line_end(line);
+        result->run = report;
+        result->elapsed_ms = rp_clock_ms() - began;
+        result->is_failed = rc != RP_OK;
+        if (rp_is_json(&args->common))
+                rp_rewrite_print_json(result, stdout);
+        else if (rc == RP_OK || report->records)
+                rp_rewrite_print_run(result, stdout);
+        if (rc != RP_OK)
+                return rp_die("rewrite", &err);
+        return report->is_stopped ? 128 + rp_interrupt_signal() : RP_EXIT_CLEAN;
+}
+
+static int plan_or_execute(const struct args *args, const struct rp_prepare_config *config,
+                           struct rp_progress_line *line)
+{
+        struct rp_preparation preparation;
+        struct rp_rewrite_report report;
+        struct rp_rewrite_result result = { .config = config, .preparation = &preparation };
+        struct rp_error err;
+        int code;
+
+        result.bootstrap = args->client.bootstrap;
+        if (args->policy.policy_file || args->policy.hash) {
+                result.policy_option = args->policy.policy_file ? "--policy" : "--hash";
+                result.policy_value = args->policy.policy_file ? args->policy.policy_file : args->policy.hash;
+        }
+        rp_interrupt_watch();
+        rp_progress_line_start(line, stderr, rp_wants_progress(&args->common), "plan", rp_clock_ms());
+        code = rp_prepare(&preparation, config, &err) == RP_OK ? RP_EXIT_CLEAN : -1;
+        rp_progress_line_end(line);
+        if (code < 0) {
+                code = rp_die("rewrite", &err);
+        } else if (preparation.is_stopped) {
+                code = 128 + rp_interrupt_signal();
+        } else if (args->execute && !preparation.findings.refusal_cnt) {
+                code = execute(args, &result, line, &report);
+        } else {
+                if (rp_is_json(&args->common))
+                        rp_rewrite_print_json(&result, stdout);
+                else
+                        rp_rewrite_print_plan(&result, stdout);
+                code = preparation.findings.refusal_cnt ? RP_EXIT_USAGE : RP_EXIT_CLEAN;
+        }
+        rp_preparation_release(&preparation);
+        return code;
+}
+
+static int run(void *raw, char **operands, int operand_cnt)
+{
+        struct args *args = raw;
+        struct rp_error err;
+        struct rp_client_config client = { 0 };
+        struct rp_progress_line line;
+        char job[600];
+        kr_policy_t *policy = NULL;
+        struct rp_prepare_config config = {
+                .client = &client, .source = operands[0], .target = operands[1], .job = args->job ? args->job : job,
+                .partition_cnt = (int32_t)args->partitions, .replication_factor = (int32_t)args->replication_factor,
+                .settings = args->settings.items, .setting_cnt = args->settings.cnt, .is_exact = args->exact,
+                .timeout_ms = (int)args->timeout_ms, .tick = on_survey, .arg = &line,
+        };
+        int code;
+
+        (void)operand_cnt;
+        rp_job_default_name(job, sizeof(job), operands[0], operands[1]);
+        if (!strcmp(operands[0], operands[1])) {
+                rp_fail(&err, RP_ERR_USAGE, "source and target are both \"%s\": rewrite copies into another topic",
+                        operands[0]);
+                return rp_die("rewrite", &err);
+        }
+        policy = rp_policy_from_args(&args->policy, &err);
+        if (!policy)
+                return rp_die("rewrite", &err);
+        config.rule = kr_policy_rule(policy, operands[1]);
+        if (!config.rule)
+                config.rule = kr_policy_rule(policy, operands[0]);
+        if (!config.rule) {
+                rp_fail(&err, RP_ERR_USAGE, "%s: the policy names neither \"%s\" nor \"%s\"", args->policy.policy_file,
+                        operands[1], operands[0]);
+                code = rp_die("rewrite", &err);
+        } else if (!args->partitions && !kr_rule_partitions(config.rule)) {
+                rp_fail(&err, RP_ERR_USAGE, "--partitions M is needed: how many partitions \"%s\" shall have", operands[1]);
+                code = rp_die("rewrite", &err);
+        } else if (rp_client_config_read(&client, args->client.config_file, args->client.properties.items,
+                                         args->client.properties.cnt, args->client.bootstrap, &err) != RP_OK) {
+                code = rp_die("rewrite", &err);
+        } else {
+                if (!args->partitions)
+                        config.partition_cnt = kr_rule_partitions(config.rule);
+                code = plan_or_execute(args, &config, &line);
+        }
+        rp_client_config_release(&client);
+        kr_policy_free(policy);
+        return code;
+}
+
+const struct rp_command rp_cmd_rewrite = {
+        .name = "rewrite",
+        .operands = "SRC DST",
+        .summary = "Copies a topic into a new one, every record where the policy puts it",
+        .description =
+                "Without --execute it prints the plan: how much there is to copy, which share of it moves, and what speaks\n"
+                "against it. Nothing is written then.\n\n"
+                "With --execute it creates DST like SRC (same settings and replication factor) unless it exists, and copies\n"
+                "key, value, headers and timestamp of every record byte for byte, exactly once, through transactions that\n"
+                "carry the progress with them. A run that was stopped or killed is taken up by the next one; a run after\n"
+                "the last record copies only what is newer.\n\n"
+                "The order of each source partition is kept. A key that lives in several partitions is merged by\n"
+                "timestamp. Records without a key go to their old partition's number modulo M.\n\n"
+                "The rule is the policy's for DST, or for SRC where it does not name DST.",
+        .examples = "  repartition rewrite orders orders.v2 --partitions 16 -b localhost:9092\n"
+                    "  repartition rewrite orders orders.v2 --partitions 16 -b localhost:9092 --execute\n",
+        .options = tables,
+        .args_size = sizeof(struct args),
+        .operand_min = 2,
+        .operand_max = 2,
+        .run = run,
+};

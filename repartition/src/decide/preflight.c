@@ -1,0 +1,153 @@
+#include "decide/preflight.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static void add(struct rp_findings *findings, rp_severity_t severity, const char *id, const char *fmt, ...)
+        __attribute__((format(printf, 4, 5)));
+
+static void add(struct rp_findings *findings, rp_severity_t severity, const char *id, const char *fmt, ...)
+{
+        struct rp_finding *finding;
+        va_list args;
+
+        if (findings->cnt == sizeof(findings->items) / sizeof(*findings->items))
+                return;
+        finding = &findings->items[findings->cnt++];
+        finding->severity = severity;
+        finding->id = id;
+        findings->refusal_cnt += severity == RP_FINDING_REFUSAL;
+        va_start(args, fmt);
+        vsnprintf(finding->text, sizeof(finding->text), fmt, args);
+        va_end(args);
+}
+
+#define note(id, ...) add(findings, RP_FINDING_NOTE, id, __VA_ARGS__)
+#define warn(id, ...) add(findings, RP_FINDING_WARNING, id, __VA_ARGS__)
+#define refuse(id, ...) add(findings, RP_FINDING_REFUSAL, id, __VA_ARGS__)
+
+static const double DAY_MS = 86400000.0;
+
+static double percent(uint64_t part, uint64_t whole)
+{
+        return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+/* ---- topics and counts ---------------------------------------------------------------------------------------- */
+
+static void look_at_topics(const struct rp_facts *facts, struct rp_findings *findings)
+{
+        const struct rp_topic_facts *source = &facts->source, *target = &facts->target;
+
+        if (!strcmp(source->name, target->name))
+                refuse("same-topic", "source and target are both \"%s\": rewrite copies into another topic", source->name);
+        if (facts->policy_pin && facts->policy_pin != facts->wanted_cnt)
+                refuse("policy-pin", "the policy is made for %" PRId32 " partitions, --partitions asks for %" PRId32,
+                       facts->policy_pin, facts->wanted_cnt);
+        if (source->leaderless_cnt)
+                refuse("leaderless", "%" PRId32 " partitions of \"%s\" have no leader now and cannot be read",
+                       source->leaderless_cnt, source->name);
+        if (target->exists && target->partition_cnt != facts->wanted_cnt)
+                refuse("partition-count", "topic \"%s\" exists with %" PRId32 " partitions, --partitions asks for %" PRId32
+                       ": name another topic, or the count it has", target->name, target->partition_cnt,
+                       facts->wanted_cnt);
+        if (target->exists && target->leaderless_cnt)
+                refuse("leaderless", "%" PRId32 " partitions of \"%s\" have no leader now and cannot be written",
+                       target->leaderless_cnt, target->name);
+        if (target->exists && facts->target_has_records && !facts->has_progress)
+                refuse("not-empty", "topic \"%s\" holds records that this job did not write: name another topic, delete it, "
+                       "or give the --job that wrote them", target->name);
+        if (!target->exists && facts->has_progress)
+                refuse("target-gone", "this job has copied to \"%s\" before, but the topic is gone: choose another --job to "
+                       "copy everything again", target->name);
+        if (target->exists && !facts->target_has_records && facts->has_progress)
+                warn("target-emptied", "this job has copied to \"%s\" before, but the topic holds no records now: only newer "
+                     "ones would be copied; another --job copies everything", target->name);
+        if (!target->exists && facts->broker_cnt && target->replication_factor > facts->broker_cnt)
+                refuse("replication", "replication factor %" PRId32 " needs as many brokers, the cluster has %" PRId32,
+                       target->replication_factor, facts->broker_cnt);
+        if (target->min_insync_replicas > 0 && target->min_insync_replicas > target->replication_factor)
+                refuse("min-insync", "min.insync.replicas=%" PRId64 " of \"%s\" is more than its replication factor %" PRId32
+                       ": nothing could be written", target->min_insync_replicas, target->name,
+                       target->replication_factor);
+        if (!facts->settings_are_known)
+                note("settings-unknown", "this cluster does not answer questions about topic settings: timestamp type, "
+                     "retention, size limits and cleanup policy were not checked");
+}
+
+/* ---- times ------------------------------------------------------------------------------------------------------ */
+
+static void look_at_times(const struct rp_facts *facts, struct rp_findings *findings)
+{
+        const struct rp_topic_facts *target = &facts->target;
+        const struct rp_survey *survey = facts->survey;
+
+        if (target->timestamp_type && !strcmp(target->timestamp_type, "LogAppendTime"))
+                refuse("timestamp-type", "\"%s\" would stamp every copy with the present time "
+                       "(message.timestamp.type=LogAppendTime): %s", target->name,
+                       target->exists ? "change that setting of the topic first"
+                                      : "add --config message.timestamp.type=CreateTime");
+        if (target->retention_ms > 0 && survey->expired && !(target->cleanup_policy && !strcmp(target->cleanup_policy, "compact")))
+                warn("retention", "%.1f %% of the records are older than the target keeps them (retention.ms=%" PRId64
+                     ", %.1f days): the brokers will delete those copies within minutes; --config retention.ms=-1 keeps them",
+                     percent(survey->expired, survey->records), target->retention_ms, (double)target->retention_ms / DAY_MS);
+        if (target->before_max_ms >= 0 && survey->oldest_ms >= 0 && facts->now_ms - survey->oldest_ms > target->before_max_ms)
+                refuse("timestamp-before", "\"%s\" refuses records older than %" PRId64 " ms "
+                       "(message.timestamp.before.max.ms), the oldest one is %.1f days old", target->name,
+                       target->before_max_ms, (double)(facts->now_ms - survey->oldest_ms) / DAY_MS);
+        if (target->after_max_ms >= 0 && survey->newest_ms >= 0 && survey->newest_ms - facts->now_ms > target->after_max_ms)
+                refuse("timestamp-after", "\"%s\" refuses records from the future (message.timestamp.after.max.ms=%" PRId64
+                       "), the latest one is %.1f hours ahead", target->name, target->after_max_ms,
+                       (double)(survey->newest_ms - facts->now_ms) / 3600000.0);
+        if (survey->split_keys && survey->timeless)
+                warn("no-time", "%" PRIu64 " keys live in several source partitions and %.1f %% of the records carry no time "
+                     "to merge them by: those go before records that have one", survey->split_keys,
+                     percent(survey->timeless, survey->records));
+        if (survey->split_keys)
+                note("split-keys", "%" PRIu64 " of %s%" PRIu64 " keys seen live in several source partitions: their records "
+                     "are merged by timestamp, each partition's order kept", survey->split_keys,
+                     survey->keys_are_capped ? "the first " : "", survey->keys);
+}
+
+/* ---- sizes and policies ------------------------------------------------------------------------------------------- */
+
+static void look_at_records(const struct rp_facts *facts, struct rp_findings *findings)
+{
+        const struct rp_topic_facts *source = &facts->source, *target = &facts->target;
+        const struct rp_survey *survey = facts->survey;
+        bool is_compacted = target->cleanup_policy && strstr(target->cleanup_policy, "compact");
+
+        if (survey->rejected)
+                refuse("rejected-keys", "%.1f %% of the keyed records have keys that the policy rejects",
+                       percent(survey->rejected, survey->records - survey->keyless));
+        if (target->max_message_bytes > 0 && survey->largest_bytes > (uint64_t)target->max_message_bytes)
+                warn("record-size", "the largest record has %" PRIu64 " bytes, \"%s\" takes %" PRId64
+                     " (max.message.bytes, after compression): --config max.message.bytes=%" PRIu64, survey->largest_bytes,
+                     target->name, target->max_message_bytes, survey->largest_bytes + 1024);
+        else if (target->max_message_bytes > 0 && source->max_message_bytes > target->max_message_bytes)
+                warn("record-size", "\"%s\" takes batches of %" PRId64 " bytes, \"%s\" of %" PRId64 " (max.message.bytes): a "
+                     "large record could stop the job", target->name, target->max_message_bytes, source->name,
+                     source->max_message_bytes);
+        if (is_compacted && survey->keyless)
+                refuse("compacted-keyless", "%.1f %% of the records have no key, which a compacted topic does not take: "
+                       "--config cleanup.policy=delete", percent(survey->keyless, survey->records));
+        if (is_compacted)
+                note("compacted", "\"%s\" is compacted: run verify before its cleaner removes records that the other side "
+                     "still has", target->name);
+        if (target->retention_bytes > 0 && source->partition_cnt > facts->wanted_cnt)
+                warn("retention-bytes", "retention.bytes=%" PRId64 " limits each partition, and \"%s\" has fewer of them than "
+                     "\"%s\": it keeps less in all", target->retention_bytes, target->name, source->name);
+        if (survey->keyless)
+                note("keyless", "%.1f %% of the records have no key: they go to their old partition's number modulo %" PRId32,
+                     percent(survey->keyless, survey->records), facts->wanted_cnt);
+}
+
+void rp_preflight(const struct rp_facts *facts, struct rp_findings *findings)
+{
+        *findings = (struct rp_findings){ 0 };
+        look_at_topics(facts, findings);
+        look_at_times(facts, findings);
+        look_at_records(facts, findings);
+}

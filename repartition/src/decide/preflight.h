@@ -1,0 +1,59 @@
+/**
+ * What can be known before a rewrite begins, and what speaks against beginning. Pure: facts in, findings out.
+ */
+#ifndef RP_PREFLIGHT_H
+#define RP_PREFLIGHT_H
+
+#include "decide/survey.h"
+
+/** Settings of a topic that decide whether copies survive. RP_UNKNOWN (or NULL) where the cluster did not tell. */
+#define RP_UNKNOWN INT64_MIN
+
+struct rp_topic_facts {
+        const char *name;
+        bool exists;
+        int32_t partition_cnt;
+        int32_t replication_factor;
+        int32_t leaderless_cnt;
+        const char *timestamp_type; /* CreateTime, LogAppendTime */
+        const char *cleanup_policy;
+        int64_t retention_ms, retention_bytes; /* -1: unlimited */
+        int64_t max_message_bytes;
+        int64_t min_insync_replicas;
+        int64_t before_max_ms, after_max_ms; /* how far a record's time may be from the present */
+};
+
+struct rp_facts {
+        struct rp_topic_facts source;
+        struct rp_topic_facts target;  /* as it is, or as it would be created */
+        int32_t broker_cnt;
+        int32_t wanted_cnt;            /* partitions asked for */
+        int32_t policy_pin;            /* count the policy is pinned to; 0: any */
+        bool settings_are_known;       /* the cluster answered admin requests */
+        bool target_has_records;
+        bool has_progress;             /* of this job */
+        const struct rp_survey *survey;
+        int64_t now_ms;                /* wall clock */
+};
+
+typedef enum {
+        RP_FINDING_NOTE,   /* good to know                          */
+        RP_FINDING_WARNING,/* the copy may not be what is expected  */
+        RP_FINDING_REFUSAL /* the job does not begin                */
+} rp_severity_t;
+
+struct rp_finding {
+        rp_severity_t severity;
+        const char *id; /* a fixed word for scripts */
+        char text[400]; /* what, and what to do */
+};
+
+struct rp_findings {
+        struct rp_finding items[24];
+        size_t cnt;
+        size_t refusal_cnt;
+};
+
+void rp_preflight(const struct rp_facts *facts, struct rp_findings *findings);
+
+#endif

@@ -1,0 +1,88 @@
+#include "decide/survey.h"
+
+#include "decide/target.h"
+
+#include <stdlib.h>
+#include <xxhash.h>
+
+enum { SLOT_CNT = 1 << 18, KEY_MAX = SLOT_CNT / 2 }; /* 4 MiB, however large the topic */
+
+struct rp_survey_slot {
+        uint64_t hash; /* 0: empty */
+        int32_t partition;
+        bool is_split;
+};
+
+bool rp_survey_init(struct rp_survey *survey)
+{
+        int32_t pin = kr_rule_partitions(survey->rule);
+
+        survey->misplaced_is_known = !pin || pin == survey->source_cnt;
+        survey->oldest_ms = survey->newest_ms = -1;
+        survey->slot_cnt = SLOT_CNT;
+        survey->slots = calloc(survey->slot_cnt, sizeof(*survey->slots));
+        return survey->slots;
+}
+
+void rp_survey_release(struct rp_survey *survey)
+{
+        free(survey->slots);
+        survey->slots = NULL;
+}
+
+static void note_key(struct rp_survey *survey, const struct rp_record *rec)
+{
+        uint64_t hash = XXH3_64bits(rec->key, rec->key_len) | 1; /* 0 marks an empty slot */
+
+        for (size_t at = hash >> 32;; at++) {
+                struct rp_survey_slot *slot = &survey->slots[at & (survey->slot_cnt - 1)];
+
+                if (slot->hash == hash) {
+                        if (slot->partition != rec->partition && !slot->is_split) {
+                                slot->is_split = true;
+                                survey->split_keys++;
+                        }
+                        return;
+                }
+                if (slot->hash)
+                        continue;
+                if (survey->keys == KEY_MAX) {
+                        survey->keys_are_capped = true;
+                        return;
+                }
+                *slot = (struct rp_survey_slot){ .hash = hash, .partition = rec->partition };
+                survey->keys++;
+                return;
+        }
+}
+
+void rp_survey_add(struct rp_survey *survey, const struct rp_record *rec)
+{
+        uint64_t bytes = rec->key_len + rec->value_len;
+
+        survey->records++;
+        survey->bytes += bytes;
+        if (bytes > survey->largest_bytes)
+                survey->largest_bytes = bytes;
+        if (rec->timestamp_ms < 0) {
+                survey->timeless++;
+        } else {
+                survey->expired += rec->timestamp_ms < survey->cutoff_ms;
+                if (survey->oldest_ms < 0 || rec->timestamp_ms < survey->oldest_ms)
+                        survey->oldest_ms = rec->timestamp_ms;
+                if (rec->timestamp_ms > survey->newest_ms)
+                        survey->newest_ms = rec->timestamp_ms;
+        }
+        if (!rec->key) {
+                survey->keyless++;
+                return;
+        }
+        int32_t to = rp_target(survey->rule, rec, survey->target_cnt);
+
+        survey->rejected += to < 0;
+        survey->moved += to >= 0 && to != rec->partition;
+        if (survey->misplaced_is_known)
+                survey->misplaced +=
+                        kr_rule_partition(survey->rule, rec->key, rec->key_len, survey->source_cnt) != rec->partition;
+        note_key(survey, rec);
+}

@@ -1,0 +1,40 @@
+/**
+ * What a topic's records are like, as far as a plan needs to know: how many would move, how old and how large they are,
+ * whether keys are split over partitions. Fed record by record, from a sample or from everything. Pure.
+ */
+#ifndef RP_SURVEY_H
+#define RP_SURVEY_H
+
+#include "record.h"
+
+#include <keyroute.h>
+
+struct rp_survey {
+        /* set by the caller */
+        const kr_rule_t *rule;
+        int32_t source_cnt, target_cnt; /* partitions */
+        int64_t cutoff_ms;              /* records before this time are counted as expired; INT64_MIN: none */
+
+        uint64_t records, bytes;        /* bytes of keys and values */
+        uint64_t keyless;
+        uint64_t moved;                 /* keyed, and another partition number in the target */
+        uint64_t misplaced;             /* keyed, and not where the rule puts the key in the source */
+        bool misplaced_is_known;        /* false when the rule is pinned to another count */
+        uint64_t rejected;              /* keyed, and refused by the rule */
+        uint64_t timeless;              /* carry no time */
+        uint64_t expired;
+        uint64_t largest_bytes;         /* key and value of the largest record */
+        int64_t oldest_ms, newest_ms;   /* -1: no record had a time */
+        uint64_t keys, split_keys;      /* distinct keys seen, and those seen in more than one source partition */
+        bool keys_are_capped;           /* there were more keys than are kept track of */
+
+        struct rp_survey_slot *slots;
+        size_t slot_cnt;
+};
+
+/** Call once rule, counts and cutoff are set. false when out of memory. */
+bool rp_survey_init(struct rp_survey *survey);
+void rp_survey_add(struct rp_survey *survey, const struct rp_record *rec);
+void rp_survey_release(struct rp_survey *survey);
+
+#endif

@@ -1,0 +1,273 @@
+#include "job/prepare.h"
+
+#include "clock.h"
+#include "io/kafka_sink.h"
+#include "io/kafka_source.h"
+#include "io/reader.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+        WHOLE_MAX = 200000, /* a topic of up to so many offsets is surveyed whole */
+        SAMPLE = 100000,    /* records of a larger one, from places spread evenly over every partition */
+        PLACES = 4,
+        ADMIN_MS = 10000
+};
+
+void rp_job_default_name(char *out, size_t size, const char *source, const char *target)
+{
+        snprintf(out, size, "keyroute.%s.%s", source, target);
+}
+
+/* ---- settings --------------------------------------------------------------------------------------------------- */
+
+static int64_t number(const struct rp_settings *settings, const char *name)
+{
+        const char *value = rp_settings_get(settings, name);
+
+        return value ? strtoll(value, NULL, 10) : RP_UNKNOWN;
+}
+
+static struct rp_topic_facts topic_facts(const char *name, const struct rp_topic_info *info,
+                                         const struct rp_settings *settings)
+{
+        return (struct rp_topic_facts){
+                .name = name,
+                .exists = info->exists,
+                .partition_cnt = info->partition_cnt,
+                .replication_factor = info->replication_factor,
+                .leaderless_cnt = info->leaderless_cnt,
+                .timestamp_type = rp_settings_get(settings, "message.timestamp.type"),
+                .cleanup_policy = rp_settings_get(settings, "cleanup.policy"),
+                .retention_ms = number(settings, "retention.ms"),
+                .retention_bytes = number(settings, "retention.bytes"),
+                .max_message_bytes = number(settings, "max.message.bytes"),
+                .min_insync_replicas = number(settings, "min.insync.replicas"),
+                .before_max_ms = number(settings, "message.timestamp.before.max.ms"),
+                .after_max_ms = number(settings, "message.timestamp.after.max.ms"),
+        };
+}
+
+/* The source's settings but for lists of its own replicas, then what the user wants otherwise. */
+static rp_err_t derive_settings(struct rp_preparation *preparation, const struct rp_prepare_config *config,
+                                struct rp_error *err)
+{
+        const struct rp_settings *from = &preparation->source_settings;
+
+        for (size_t i = 0; i < from->cnt; i++) {
+                struct rp_settings *to = &preparation->target_settings;
+
+                if (strstr(from->items[i].name, ".throttled.replicas"))
+                        continue;
+                if (!rp_settings_set(to, from->items[i].name, from->items[i].value))
+                        return rp_fail(err, RP_ERR_FATAL, "out of memory");
+                to->items[to->cnt - 1].is_own = from->items[i].is_own;
+        }
+        for (size_t i = 0; i < config->setting_cnt; i++) {
+                const char *equals = strchr(config->settings[i], '=');
+                char name[128];
+
+                if (!equals || equals == config->settings[i] || equals - config->settings[i] >= (int)sizeof(name))
+                        return rp_fail(err, RP_ERR_USAGE, "--config %.100s: expected NAME=VALUE", config->settings[i]);
+                snprintf(name, sizeof(name), "%.*s", (int)(equals - config->settings[i]), config->settings[i]);
+                if (!rp_settings_set(&preparation->target_settings, name, equals + 1))
+                        return rp_fail(err, RP_ERR_FATAL, "out of memory");
+        }
+        return RP_OK;
+}
+
+/* ---- asking ------------------------------------------------------------------------------------------------------- */
+
+/* Whether a committed reader would see anything: aborted records and control records do not count. */
+static rp_err_t find_any_record(const struct rp_prepare_config *config, bool *found, struct rp_error *err)
+{
+        struct rp_kafka_source_config source_config = { .client = config->client, .topic = config->target,
+                                                        .timeout_ms = config->timeout_ms };
+        struct rp_source *source = NULL;
+        struct rp_reader *reader = NULL;
+        struct rp_range *ranges = NULL;
+        struct rp_run run = { 0 };
+        rp_err_t rc = rp_kafka_source_new(&source, &source_config, err);
+
+        *found = false;
+        if (rc != RP_OK)
+                return rc;
+        ranges = calloc((size_t)source->partition_cnt, sizeof(*ranges));
+        reader = rp_reader_new(source, RP_READ_ANY);
+        if (!ranges || !reader)
+                rc = rp_fail(err, RP_ERR_FATAL, "out of memory");
+        if (rc == RP_OK)
+                rc = source->ops->bounds(source, ranges, err);
+        if (rc == RP_OK)
+                rc = rp_reader_start(reader, ranges, err);
+        while (rc == RP_OK && !run.done && !*found) {
+                rc = rp_reader_next(reader, 100, &run, err);
+                *found = run.cnt > 0;
+        }
+        rp_reader_free(reader);
+        free(ranges);
+        source->ops->free(source);
+        return rc;
+}
+
+static rp_err_t survey_ranges(struct rp_preparation *preparation, const struct rp_prepare_config *config,
+                              struct rp_reader *reader, const struct rp_range *ranges, uint64_t *done, uint64_t total,
+                              struct rp_error *err)
+{
+        struct rp_run run = { 0 };
+        rp_err_t rc = rp_reader_start(reader, ranges, err);
+        int64_t here = 0, all;
+
+        while (rc == RP_OK && !run.done && !preparation->is_stopped) {
+                rc = rp_reader_next(reader, 100, &run, err);
+                for (size_t i = 0; rc == RP_OK && i < run.cnt; i++)
+                        rp_survey_add(&preparation->survey, &run.records[i]);
+                rp_reader_progress(reader, &here, &all);
+                if (config->tick && !config->tick(config->arg, *done + (uint64_t)here, total, preparation->survey.records))
+                        preparation->is_stopped = true;
+        }
+        *done += (uint64_t)here;
+        return rc;
+}
+
+/* The records still to be copied, or some from PLACES places of each partition, which are spread evenly over time. */
+static rp_err_t survey(struct rp_preparation *preparation, const struct rp_prepare_config *config, struct rp_error *err)
+{
+        int32_t cnt = preparation->source->partition_cnt;
+        struct rp_range *ranges = calloc((size_t)cnt, sizeof(*ranges));
+        struct rp_reader *reader = rp_reader_new(preparation->source, RP_READ_ANY);
+        int places = config->is_exact || preparation->left <= WHOLE_MAX ? 1 : PLACES;
+        int64_t chunk = places == 1 ? INT64_MAX : SAMPLE / PLACES / cnt + 50;
+        uint64_t done = 0, total = places == 1 ? preparation->left : (uint64_t)(chunk * PLACES * cnt);
+        rp_err_t rc = ranges && reader ? RP_OK : rp_fail(err, RP_ERR_FATAL, "out of memory");
+
+        for (int place = 0; rc == RP_OK && place < places && !preparation->is_stopped; place++) {
+                for (int32_t p = 0; p < cnt; p++) {
+                        int64_t next = preparation->progress.marks[p].next;
+                        int64_t end = preparation->bounds[p].end;
+                        int64_t first = next > preparation->bounds[p].first ? next : preparation->bounds[p].first;
+                        int64_t len = end > first ? end - first : 0;
+
+                        ranges[p].first = first + len * place / places;
+                        ranges[p].end = first + len * (place + 1) / places;
+                        if (ranges[p].end - ranges[p].first > chunk)
+                                ranges[p].end = ranges[p].first + chunk;
+                }
+                rc = survey_ranges(preparation, config, reader, ranges, &done, total, err);
+        }
+        preparation->survey_is_exact = places == 1;
+        rp_reader_free(reader);
+        free(ranges);
+        return rc;
+}
+
+static rp_err_t ask_topics(struct rp_preparation *preparation, const struct rp_prepare_config *config,
+                           struct rp_error *err)
+{
+        struct rp_client *client = rp_kafka_source_client(preparation->source);
+        struct rp_topic_info source, target;
+        bool knows = rp_cluster_is_administrable(client, ADMIN_MS);
+        rp_err_t rc = rp_cluster_topic(client, config->source, config->timeout_ms, &source, err);
+
+        if (rc == RP_OK)
+                rc = rp_cluster_topic(client, config->target, config->timeout_ms, &target, err);
+        if (rc == RP_OK && knows)
+                rc = rp_cluster_settings(client, config->source, config->timeout_ms, &preparation->source_settings, err);
+        if (rc == RP_OK && knows && target.exists)
+                rc = rp_cluster_settings(client, config->target, config->timeout_ms, &preparation->target_settings, err);
+        if (rc == RP_OK && !target.exists)
+                rc = derive_settings(preparation, config, err);
+        if (rc != RP_OK)
+                return rc;
+        if (!target.exists && !knows)
+                return rp_fail(err, RP_ERR_USAGE, "topic \"%s\" does not exist, and this cluster creates none on request: "
+                               "create it with %d partitions first", config->target, (int)config->partition_cnt);
+        if (target.exists && config->setting_cnt)
+                return rp_fail(err, RP_ERR_USAGE, "--config is for creating \"%s\", but that topic exists: change its settings "
+                               "with Kafka's tools", config->target);
+        if (!target.exists) {
+                target.partition_cnt = config->partition_cnt;
+                target.replication_factor =
+                        config->replication_factor ? config->replication_factor : source.replication_factor;
+        }
+        preparation->facts = (struct rp_facts){
+                .source = topic_facts(config->source, &source, &preparation->source_settings),
+                .target = topic_facts(config->target, &target, &preparation->target_settings),
+                .broker_cnt = source.broker_cnt,
+                .wanted_cnt = config->partition_cnt,
+                .policy_pin = kr_rule_partitions(config->rule),
+                .settings_are_known = knows,
+                .now_ms = rp_wall_clock_ms(),
+        };
+        return RP_OK;
+}
+
+rp_err_t rp_prepare(struct rp_preparation *preparation, const struct rp_prepare_config *config, struct rp_error *err)
+{
+        struct rp_kafka_source_config source_config = { .client = config->client, .topic = config->source,
+                                                        .group = config->job, .timeout_ms = config->timeout_ms };
+        struct rp_facts *facts = &preparation->facts;
+        int32_t cnt;
+        rp_err_t rc;
+
+        *preparation = (struct rp_preparation){ 0 };
+        rc = rp_kafka_source_new(&preparation->source, &source_config, err);
+        if (rc != RP_OK)
+                return rc;
+        cnt = preparation->source->partition_cnt;
+        preparation->bounds = calloc((size_t)cnt, sizeof(*preparation->bounds));
+        if (!preparation->bounds || !rp_progress_init(&preparation->progress, cnt))
+                return rp_fail(err, RP_ERR_FATAL, "out of memory");
+        rc = ask_topics(preparation, config, err);
+        if (rc == RP_OK)
+                rc = preparation->source->ops->bounds(preparation->source, preparation->bounds, err);
+        if (rc == RP_OK)
+                rc = rp_kafka_progress(preparation->source, &preparation->progress, config->timeout_ms, err);
+        if (rc == RP_OK && facts->target.exists && strcmp(config->source, config->target))
+                rc = find_any_record(config, &facts->target_has_records, err);
+        if (rc != RP_OK)
+                return rc;
+        for (int32_t p = 0; p < cnt; p++) {
+                int64_t next = preparation->progress.marks[p].next;
+                const struct rp_range *bounds = &preparation->bounds[p];
+
+                facts->has_progress |= next >= 0;
+                if (bounds->end > next)
+                        preparation->left += (uint64_t)(bounds->end - (next > bounds->first ? next : bounds->first));
+        }
+        preparation->survey = (struct rp_survey){
+                .rule = config->rule, .source_cnt = cnt, .target_cnt = config->partition_cnt,
+                .cutoff_ms = facts->target.retention_ms > 0 ? facts->now_ms - facts->target.retention_ms : INT64_MIN,
+        };
+        if (!rp_survey_init(&preparation->survey))
+                return rp_fail(err, RP_ERR_FATAL, "out of memory");
+        rc = survey(preparation, config, err);
+        rp_survey_release(&preparation->survey); /* its table of keys; the figures stay */
+        facts->survey = &preparation->survey;
+        rp_preflight(facts, &preparation->findings);
+        return rc;
+}
+
+rp_err_t rp_preparation_create_target(const struct rp_preparation *preparation, const struct rp_prepare_config *config,
+                                      struct rp_error *err)
+{
+        if (preparation->facts.target.exists)
+                return RP_OK;
+        return rp_cluster_create(rp_kafka_source_client(preparation->source), config->target, config->partition_cnt,
+                                 preparation->facts.target.replication_factor, &preparation->target_settings,
+                                 config->timeout_ms, err);
+}
+
+void rp_preparation_release(struct rp_preparation *preparation)
+{
+        rp_survey_release(&preparation->survey);
+        rp_settings_release(&preparation->source_settings);
+        rp_settings_release(&preparation->target_settings);
+        rp_progress_release(&preparation->progress);
+        free(preparation->bounds);
+        if (preparation->source)
+                preparation->source->ops->free(preparation->source);
+        preparation->source = NULL;
+}

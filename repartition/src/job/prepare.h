@@ -1,0 +1,52 @@
+/** Everything that a rewrite finds out before it writes: topics, settings, stored progress, a sample of the records. */
+#ifndef RP_PREPARE_H
+#define RP_PREPARE_H
+
+#include "decide/preflight.h"
+#include "io/client.h"
+#include "io/cluster.h"
+#include "io/sink.h"
+#include "io/source.h"
+
+struct rp_prepare_config {
+        const struct rp_client_config *client;
+        const char *source, *target; /* topics */
+        const char *job;
+        int32_t partition_cnt;       /* of the target */
+        int32_t replication_factor;  /* 0: like the source */
+        const char *const *settings; /* NAME=VALUE, for creating the target */
+        size_t setting_cnt;
+        const kr_rule_t *rule;
+        bool is_exact;               /* survey everything instead of a sample */
+        int timeout_ms;
+        /** Called while the records are surveyed. @returns false to stop. May be NULL. */
+        bool (*tick)(void *arg, uint64_t done, uint64_t total, uint64_t records);
+        void *arg;
+};
+
+struct rp_preparation {
+        struct rp_source *source;      /* open; its group is the job */
+        struct rp_range *bounds;       /* of the source, now */
+        struct rp_progress progress;   /* as stored */
+        struct rp_settings source_settings, target_settings; /* the target's as it is, or as it would be created */
+        struct rp_survey survey;
+        bool survey_is_exact;          /* every record was looked at */
+        bool is_stopped;               /* by tick */
+        uint64_t left;                 /* offsets still to copy: an upper bound of records */
+        struct rp_facts facts;
+        struct rp_findings findings;
+};
+
+/** Looks and writes nothing. *preparation is the caller's to rp_preparation_release(), also after an error. */
+rp_err_t rp_prepare(struct rp_preparation *preparation, const struct rp_prepare_config *config, struct rp_error *err);
+
+/** Creates the target as prepared, if it does not exist. */
+rp_err_t rp_preparation_create_target(const struct rp_preparation *preparation, const struct rp_prepare_config *config,
+                                      struct rp_error *err);
+
+void rp_preparation_release(struct rp_preparation *preparation);
+
+/** The name under which a rewrite of source into target keeps its progress, unless the user names another. */
+void rp_job_default_name(char *out, size_t size, const char *source, const char *target);
+
+#endif
