@@ -181,8 +181,8 @@ static void test_every_mistake_has_its_line(void **state)
                 /* the locations */
                 { LOCATIONS("[]"), "p.json: topics.orders.locations: expected an object such as {\"0-11\": \"site-a\"}" },
                 { LOCATIONS("{\"12-11\":\"a\"}"),
-                  "p.json: topics.orders.locations.12-11: a range must rise; did you mean \"11-12\"?" },
-                { LOCATIONS("{\"12\":\"a\"}"), "locations.12: partition 12 does not exist; the highest is 11" },
+                  "p.json: topics.orders.locations[\"12-11\"]: a range must rise; did you mean \"11-12\"?" },
+                { LOCATIONS("{\"12\":\"a\"}"), "locations[\"12\"]: partition 12 does not exist; the highest is 11" },
                 { LOCATIONS("{\"0-12\":\"a\"}"), "partition 12 does not exist" },
                 { LOCATIONS("{\"99999999999999999999\":\"a\"}"), "does not exist; the highest is 11" },
                 { LOCATIONS("{\"\":\"a\"}"), "expected a partition such as \"7\" or a range such as \"0-11\"" },
@@ -194,7 +194,7 @@ static void test_every_mistake_has_its_line(void **state)
                 { LOCATIONS("{\"0-5\":\"a\",\"5-9\":\"b\"}"),
                   "p.json: topics.orders.locations: partition 5 has two locations, \"a\" and \"b\"" },
                 { LOCATIONS("{\"5-9\":\"b\",\"0-11\":\"a\"}"), "partition 5 has two locations, \"a\" and \"b\"" },
-                { LOCATIONS("{\"0\":1}"), "p.json: topics.orders.locations.0: expected a string" },
+                { LOCATIONS("{\"0\":1}"), "p.json: topics.orders.locations[\"0\"]: expected a string" },
                 { LOCATIONS("{\"0\":\"\"}"), "a location is a name without tabs and line ends" },
                 { LOCATIONS("{\"0\":\"a\\tb\"}"), "a location is a name without tabs and line ends" },
                 { TOPIC("{\"locations\":{\"1000000\":\"a\"}}"), "partition 1000000 does not exist; the highest is 999999" },
@@ -518,7 +518,7 @@ static void test_location_file(void **state)
         assert_null(kr_locations_name(locations, 24));
         kr_locations_free(locations);
         assert_null(kr_locations_load(folder->file, 23, &err));
-        assert_non_null(strstr(err.text, "p.json: 12-23: partition 23 does not exist; the highest is 22"));
+        assert_non_null(strstr(err.text, "p.json: [\"12-23\"]: partition 23 does not exist; the highest is 22"));
         write_file(folder->file, "[1]");
         assert_null(kr_locations_load(folder->file, 0, &err));
         assert_non_null(strstr(err.text, "p.json: expected an object such as"));

@@ -105,7 +105,14 @@ static void append(char *buf, size_t size, size_t *used, const char *text, size_
         buf[*used] = '\0';
 }
 
-/* A member's name that reads well unquoted stands after a dot, any other in brackets. */
+static bool reads_unquoted(const char *name)
+{
+        static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-*";
+
+        return *name && !strchr("0123456789-", *name) && !name[strspn(name, plain)];
+}
+
+/* A member's name that reads well unquoted ("orders", but not "0-11") stands after a dot, any other in brackets. */
 static void append_path(const struct kr_json *at, char *buf, size_t size, size_t *used)
 {
         char part[96];
@@ -116,8 +123,7 @@ static void append_path(const struct kr_json *at, char *buf, size_t size, size_t
         append_path(at->parent, buf, size, used);
         if (!at->key)
                 snprintf(part, sizeof(part), "[%zu]", at->index);
-        else if (at->key[0] && strspn(at->key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-*") ==
-                                       strlen(at->key))
+        else if (reads_unquoted(at->key))
                 snprintf(part, sizeof(part), "%s%s", *used ? "." : "", at->key);
         else
                 snprintf(part, sizeof(part), "[\"%s\"]", at->key);
