@@ -20,11 +20,13 @@ ALL_LDFLAGS := $(LDFLAGS) $(if $(SAN),-fsanitize=$(SAN))
 
 CORE_SRC   := $(wildcard partitioner/src/*.c $(foreach d,hash key map policy capacity,partitioner/src/$(d)/*.c))
 PLUGIN_SRC := $(wildcard partitioner/src/plugin/*.c)
+SCHEMAS_SRC := $(wildcard partitioner/src/schemas/*.c)
 TOOL_SRC   := $(wildcard repartition/src/*.c $(foreach d,decide io job report cli,repartition/src/$(d)/*.c))
 TOOL_LIB_SRC := $(filter-out repartition/src/cli/main.c,$(TOOL_SRC))
 
 CORE_OBJ     := $(CORE_SRC:%.c=$(BUILD)/obj/%.o)
 PLUGIN_OBJ   := $(PLUGIN_SRC:%.c=$(BUILD)/obj/%.o)
+SCHEMAS_OBJ  := $(SCHEMAS_SRC:%.c=$(BUILD)/obj/%.o)
 TOOL_LIB_OBJ := $(TOOL_LIB_SRC:%.c=$(BUILD)/obj/%.o)
 MAIN_OBJ     := $(BUILD)/obj/repartition/src/cli/main.o
 
@@ -37,13 +39,14 @@ TOOL_FILES := $(BUILD)/repartition $(BUILD)/repartition.1 $(BUILD)/repartition.b
 
 # What the parts need. The plugin takes nothing of librdkafka at link time: it binds to its host's copy when it is loaded.
 CORE_LIBS := -ljansson -lz
+SCHEMAS_LIBS := -lavro $(CORE_LIBS)
 TOOL_LIBS := -lrdkafka -lxxhash -lm -lpthread $(CORE_LIBS)
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .PHONY: all help check test demo bench install uninstall clean format deps deps-demo deps-test fuzz
 
-all: $(BUILD)/keyroute.so $(BUILD)/libkeyroute.a $(BUILD)/libkeyroute.so $(BUILD)/keyroute.pc $(TOOL_FILES) ## build the plugin, the library and the tool into build/
+all: $(BUILD)/keyroute.so $(BUILD)/keyroute-schemas.so $(BUILD)/libkeyroute.a $(BUILD)/libkeyroute.so $(BUILD)/keyroute.pc $(TOOL_FILES) ## build the plugin, the library and the tool into build/
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -76,6 +79,12 @@ $(BUILD)/keyroute.so: $(PLUGIN_OBJ) $(BUILD)/libkeyroute.a partitioner/src/plugi
 	$(if $(V),,@echo '  LD  $@')
 	$(Q)$(CC) $(ALL_LDFLAGS) -shared -Wl,-z,nodelete $(if $(SAN),,-Wl,-z$(comma)defs) \
 	      -Wl,--version-script,partitioner/src/plugin/exports.map -o $@ $(PLUGIN_OBJ) $(BUILD)/libkeyroute.a $(CORE_LIBS) -ldl
+
+# What must not be loaded into every producer: Avro-C. The core opens it when a policy names schemas.
+$(BUILD)/keyroute-schemas.so: $(SCHEMAS_OBJ) $(BUILD)/libkeyroute.a partitioner/src/schemas/exports.map
+	$(if $(V),,@echo '  LD  $@')
+	$(Q)$(CC) $(ALL_LDFLAGS) -shared -Wl,-z,nodelete $(if $(SAN),,-Wl,-z$(comma)defs) \
+	      -Wl,--version-script,partitioner/src/schemas/exports.map -o $@ $(SCHEMAS_OBJ) $(BUILD)/libkeyroute.a $(SCHEMAS_LIBS)
 
 $(BUILD)/librepartition.a: $(TOOL_LIB_OBJ)
 	@rm -f $@

@@ -8,7 +8,7 @@ enum { DEPTH_MAX = 4, FIELD_MAX = 24 };
 static const struct kr_key_kind bytes_kind = { .use = "bytes" };
 
 static const struct kr_key_kind *const kinds[] = {
-        &bytes_kind, &kr_key_field, &kr_key_tag, &kr_key_payload, &kr_key_windowed,
+        &bytes_kind, &kr_key_field, &kr_key_tag, &kr_key_payload, &kr_key_windowed, &kr_key_avro,
 };
 
 enum { KIND_CNT = sizeof(kinds) / sizeof(kinds[0]) };

@@ -66,6 +66,7 @@ static inline bool kr_key_is_whole(const struct kr_key *key)
  */
 kr_key_outcome_t kr_key_project(const struct kr_key *key, struct kr_bytes *bytes, struct kr_scratch *scratch);
 
+extern const struct kr_key_kind kr_key_avro;
 extern const struct kr_key_kind kr_key_field;
 extern const struct kr_key_kind kr_key_tag;
 extern const struct kr_key_kind kr_key_payload;

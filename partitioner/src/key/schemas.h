@@ -27,8 +27,11 @@ struct kr_registry;
 struct kr_schemas {
         uint32_t abi; /* KR_SCHEMAS_ABI */
 
-        /** A plan for data of this writer's schema; the caller's to kr_avro_plan_free(). NULL with *err. */
-        struct kr_avro_plan *(*compile)(const char *writer, size_t writer_len,
+        /**
+         * A plan for data of this writer's schema; the caller's to kr_avro_plan_free(). NULL with *err.
+         * @param references  the texts of schemas that it names types of, each before its users
+         */
+        struct kr_avro_plan *(*compile)(const char *writer, const char *const *references, size_t reference_cnt,
                                         const struct kr_avro_projection *projection, struct kr_error *err);
 
         /**
