@@ -7,7 +7,10 @@ static int is_continuation(unsigned char b)
         return (b & 0xc0) == 0x80;
 }
 
-/* Table 3-7 of the Unicode standard gives the ranges. */
+/*
+ * Table 3-7 of the Unicode standard gives the ranges, but for one thing: Java takes the three bytes of a surrogate as one
+ * broken part, where the standard counts each of them.
+ */
 uint32_t kr_utf8_next(const unsigned char *s, size_t left, size_t *used)
 {
         unsigned char lead = s[0];
@@ -25,7 +28,6 @@ uint32_t kr_utf8_next(const unsigned char *s, size_t left, size_t *used)
                 want = 3;
                 cp = lead & 0x0fu;
                 low = lead == 0xe0 ? 0xa0 : 0x80;
-                high = lead == 0xed ? 0x9f : 0xbf;
         } else if (lead >= 0xf0 && lead <= 0xf4) {
                 want = 4;
                 cp = lead & 0x07u;
@@ -42,5 +44,5 @@ uint32_t kr_utf8_next(const unsigned char *s, size_t left, size_t *used)
                 cp = cp << 6 | (s[*used] & 0x3fu);
                 ++*used;
         }
-        return cp;
+        return cp >= 0xd800 && cp <= 0xdfff ? REPLACEMENT : cp;
 }

@@ -7,7 +7,7 @@
 
 /**
  * Decodes one code point at s, of `left` bytes (at least 1). Bytes that are not UTF-8 decode as Java's
- * String(byte[], UTF_8) does: each maximal broken part is one U+FFFD.
+ * String(byte[], UTF_8) does: each broken part is one U+FFFD.
  * @param used  out: bytes taken, at least 1
  */
 uint32_t kr_utf8_next(const unsigned char *s, size_t left, size_t *used);
