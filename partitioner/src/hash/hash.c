@@ -41,8 +41,8 @@ static const struct kr_hash table[] = {
         { "java-bytes-hash", kr_java_bytes_hash, 31, KR_SPREAD, KR_HASHED,
           "Kafka's Scala producer 0.8 with ByteArrayPartitioner",
           "use the Java producer" },
-        { "kafka-python-old", kr_kafka_python_old, 31, KR_SPREAD, KR_HASHED,
-          "kafka-python up to 0.9.4",
+        { "kafka-python-old", kr_kafka_python_old, 31, KR_HASHED, KR_HASHED,
+          "kafka-python 0.9.4's Murmur2Partitioner (which hashes a NULL key as the text None)",
           "kafka-python: upgrade" },
 };
 

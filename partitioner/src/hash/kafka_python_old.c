@@ -1,5 +1,5 @@
 /*
- * kafka-python up to 0.9.4, before its pull request 439: the tail's cases do not fall through, so of a tail of two or
+ * kafka-python 0.9.4's Murmur2Partitioner, before pull request 439: the tail's cases do not fall through, so of a tail of two or
  * three bytes only the last one counts and the multiply is left out. Keys of length 4n and 4n+1 agree with Java.
  */
 #include "hash.h"
