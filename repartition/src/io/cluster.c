@@ -38,7 +38,17 @@ rp_err_t rp_cluster_topic(struct rp_client *client, const char *name, int timeou
 
 bool rp_cluster_is_administrable(struct rp_client *client, int timeout_ms)
 {
-        return rd_kafka_controllerid(client->rk, timeout_ms) >= 0;
+        int32_t controller = rd_kafka_controllerid(client->rk, timeout_ms);
+        const struct rd_kafka_metadata *metadata;
+        bool exists = false;
+
+        /* librdkafka's mock cluster names a controller, 0, which is none of its brokers. */
+        if (controller < 0 || rd_kafka_metadata(client->rk, 0, NULL, &metadata, timeout_ms))
+                return false;
+        for (int b = 0; b < metadata->broker_cnt; b++)
+                exists |= metadata->brokers[b].id == controller;
+        rd_kafka_metadata_destroy(metadata);
+        return exists;
 }
 
 /* ---- settings ------------------------------------------------------------------------------------------------- */
