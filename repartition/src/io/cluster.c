@@ -38,7 +38,6 @@ rp_err_t rp_cluster_topic(struct rp_client *client, const char *name, int timeou
 
 bool rp_cluster_is_administrable(struct rp_client *client, int timeout_ms)
 {
-<<<<<<< Updated upstream
         int32_t controller = rd_kafka_controllerid(client->rk, timeout_ms);
         const struct rd_kafka_metadata *metadata;
         bool exists = false;
@@ -50,15 +49,6 @@ bool rp_cluster_is_administrable(struct rp_client *client, int timeout_ms)
                 exists |= metadata->brokers[b].id == controller;
         rd_kafka_metadata_destroy(metadata);
         return exists;
-=======
-        char *id = rd_kafka_clusterid(client->rk, timeout_ms);
-        /* librdkafka's mock cluster names a controller that answers nothing; its id is what gives it away. */
-        bool is_mock = id && !strncmp(id, "mockCluster", strlen("mockCluster"));
-
-        if (id)
-                rd_kafka_mem_free(client->rk, id);
-        return !is_mock && rd_kafka_controllerid(client->rk, timeout_ms) >= 0;
->>>>>>> Stashed changes
 }
 
 /* ---- settings ------------------------------------------------------------------------------------------------- */

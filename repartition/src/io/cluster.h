@@ -41,7 +41,7 @@ void rp_settings_release(struct rp_settings *settings);
 rp_err_t rp_cluster_topic(struct rp_client *client, const char *name, int timeout_ms, struct rp_topic_info *info,
                           struct rp_error *err);
 
-/** False for a cluster whose topics can be neither described nor created: the embedded one, or one without controller. */
+/** False when the cluster names no controller, so that topics can be neither described nor created (an embedded one). */
 bool rp_cluster_is_administrable(struct rp_client *client, int timeout_ms);
 
 /** Reads a topic's settings, inherited ones too. *settings is the caller's to rp_settings_release(). */
