@@ -330,7 +330,9 @@ static void test_own_topic_conf_bypasses_unless_forced(void **state)
 
         conf = conf_with_policy();
         set(conf, "keyroute.topics.force", "orders,clicks");
+        log_capture();
         rk = producer_new(conf);
+        assert_says(log_captured(), "2 topics are forced: topic configurations of the program are dropped for them");
         for (size_t i = 0; i < KEY_CNT; i++)
                 assert_int_equal(send_with_own_topic_conf(rk, rd_kafka_topic_conf_new(), keys[i]),
                                  by_murmur2(keys[i], 12));
