@@ -2,7 +2,7 @@
 #include "cli/command.h"
 #include "cli/key_format.h"
 #include "cli/route_preset.h"
-#include "cli/wrap.h"
+#include "report/wrap.h"
 #include "report/key_json.h"
 
 #include <errno.h>
