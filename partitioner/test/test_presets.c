@@ -3,6 +3,7 @@
 #include "hash/load.h"
 #include "hash/md5.h"
 #include "hash/store.h"
+#include "policies.h"
 #include "preset/preset.h"
 
 #include <setjmp.h>
@@ -292,7 +293,7 @@ static void test_ketama(void **state)
         }
 }
 
-static kr_policy_t *policy_of(const char *rule, struct kr_error *err)
+static kr_policy_t *try_policy(const char *rule, struct kr_error *err)
 {
         char text[1200];
 
@@ -300,11 +301,11 @@ static kr_policy_t *policy_of(const char *rule, struct kr_error *err)
         return kr_policy_parse(text, strlen(text), "p.json", err);
 }
 
-static const kr_rule_t *rule_of(const char *rule, kr_policy_t **policy)
+static const kr_rule_t *load_rule(const char *rule, kr_policy_t **policy)
 {
         struct kr_error err;
 
-        *policy = policy_of(rule, &err);
+        *policy = try_policy(rule, &err);
         if (!*policy)
                 print_error("%s\n", err.text);
         assert_non_null(*policy);
@@ -329,7 +330,7 @@ static void test_redis_masters(void **state)
                 char text[80];
 
                 snprintf(text, sizeof(text), "{\"preset\":\"redis-cluster\",\"partitions\":%d}", layouts[l].cnt);
-                rule = rule_of(text, &policy);
+                rule = load_rule(text, &policy);
                 map = &rule->map;
                 for (int32_t slot = 0, master = 0; slot < 16384; slot++) {
                         master += slot > layouts[l].last[master];
@@ -379,12 +380,12 @@ static void test_policies(void **state)
         for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
                 kr_preset_t *preset = preset_of("%s", cases[c].spec);
                 kr_policy_t *policy, *plain = NULL;
-                const kr_rule_t *rule = rule_of(cases[c].rule, &policy);
+                const kr_rule_t *rule = load_rule(cases[c].rule, &policy);
 
                 assert_int_equal(kr_rule_partitions(rule), kr_preset_buckets(preset));
                 if (cases[c].same)
                         assert_string_equal(kr_rule_fingerprint(rule),
-                                            kr_rule_fingerprint(rule_of(cases[c].same, &plain)));
+                                            kr_rule_fingerprint(load_rule(cases[c].same, &plain)));
                 for (int i = 0; i < 1000; i++) {
                         struct kr_placement placement;
                         struct kr_error err;
@@ -406,9 +407,9 @@ static void test_own_maps(void **state)
 {
         kr_policy_t *policy;
         const kr_rule_t *rule =
-                rule_of("{\"preset\":\"redis-cluster\",\"partitions\":2,\"map\":{\"kind\":\"slots\",\"slots\":16384,"
-                        "\"runs\":[[1,12182],[0,1],[1,4201]]}}",
-                        &policy);
+                load_rule("{\"preset\":\"redis-cluster\",\"partitions\":2,\"map\":{\"kind\":\"slots\",\"slots\":16384,"
+                          "\"runs\":[[1,12182],[0,1],[1,4201]]}}",
+                          &policy);
 
         (void)state;
         assert_int_equal(kr_rule_partition(rule, "foo", 3, 2), 0);
@@ -417,16 +418,47 @@ static void test_own_maps(void **state)
         kr_policy_free(policy);
         /* Flink's operators own equal stretches of the key groups: "order-42" is in group 45 of 128, operator 1 of 4.
          */
-        rule = rule_of("{\"preset\":\"flink\",\"partitions\":4}", &policy);
+        rule = load_rule("{\"preset\":\"flink\",\"partitions\":4}", &policy);
         assert_int_equal(kr_rule_partition(rule, "order-42", 8, 4), 1);
         kr_policy_free(policy);
         /* A ring of two nodes: tokens up to 0 belong to the first, those above to the second. */
-        rule = rule_of("{\"preset\":\"cassandra\",\"partitions\":2,\"key\":{\"use\":\"field\",\"index\":0,"
-                       "\"delimiter\":\"/\"},\"map\":{\"kind\":\"hash-range\",\"bounds\":[\"0x8000000000000001\"]}}",
-                       &policy);
+        rule = load_rule("{\"preset\":\"cassandra\",\"partitions\":2,\"key\":{\"use\":\"field\",\"index\":0,"
+                         "\"delimiter\":\"/\"},\"map\":{\"kind\":\"hash-range\",\"bounds\":[\"0x8000000000000001\"]}}",
+                         &policy);
         assert_int_equal(kr_rule_partition(rule, "a/x", 3, 2), 0);        /* token of a: -8839064797231613815 */
         assert_int_equal(kr_rule_partition(rule, "\xc3\xa9/x", 4, 2), 1); /* of é: 5461403030378599040 */
         kr_policy_free(policy);
+}
+
+/* A compiled policy names no preset: its reader needs a hash, a modulus and an array. */
+static void test_compiled(void **state)
+{
+        static const char policy_text[] =
+                "{\"keyroute\":1,\"topics\":{\"a\":{\"preset\":\"redis-cluster\",\"partitions\":3,\"comment\":\"kept\"}"
+                ","
+                "\"b\":{\"preset\":\"elasticsearch:shards=5\",\"locations\":{\"0\":\"x\"}},"
+                "\"c\":{\"preset\":\"couchbase\",\"partitions\":2,\"map\":{\"kind\":\"slots\",\"slots\":1024}},"
+                "\"d\":{\"preset\":\"smartclient\"},\"e\":{}}}";
+        const char *path = file_write("presets.json", "%s", policy_text);
+
+        (void)state;
+        for (int expand = 0; expand < 2; expand++) {
+                struct kr_error err = { "" };
+                char *text = kr_policy_compile(path, NULL, expand, &err);
+                kr_policy_t *policy = file_load(path), *compiled;
+
+                assert_string_equal(err.text, "");
+                assert_null(strstr(text, "preset\""));
+                assert_non_null(strstr(text, "kept"));
+                compiled = file_load(file_write("compiled.json", "%s", text));
+                for (size_t i = 0; i < 5; i++)
+                        assert_string_equal(kr_rule_fingerprint(kr_policy_rule_at(policy, i)),
+                                            kr_rule_fingerprint(kr_policy_rule_at(compiled, i)));
+                assert_string_equal(kr_rule_location(kr_policy_rule(compiled, "b"), 0), "x");
+                kr_policy_free(compiled);
+                kr_policy_free(policy);
+                free(text);
+        }
 }
 
 static void test_policy_errors(void **state)
@@ -474,7 +506,7 @@ static void test_policy_errors(void **state)
         (void)state;
         for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
                 struct kr_error err = { "" };
-                kr_policy_t *policy = policy_of(cases[c].rule, &err);
+                kr_policy_t *policy = try_policy(cases[c].rule, &err);
 
                 if (policy || strncmp(err.text, cases[c].error, strlen(cases[c].error)))
                         print_error("%s\n  gives %s\n  not   %s\n", cases[c].rule, err.text, cases[c].error);
@@ -616,10 +648,10 @@ int main(void)
                 cmocka_unit_test(test_kinesis),       cmocka_unit_test(test_kinesis_starts),
                 cmocka_unit_test(test_ketama),        cmocka_unit_test(test_redis_masters),
                 cmocka_unit_test(test_policies),      cmocka_unit_test(test_own_maps),
-                cmocka_unit_test(test_policy_errors), cmocka_unit_test(test_spec_errors),
-                cmocka_unit_test(test_key_errors),    cmocka_unit_test(test_list),
-                cmocka_unit_test(test_type_from_key),
+                cmocka_unit_test(test_policy_errors), cmocka_unit_test(test_compiled),
+                cmocka_unit_test(test_spec_errors),   cmocka_unit_test(test_key_errors),
+                cmocka_unit_test(test_list),          cmocka_unit_test(test_type_from_key),
         };
 
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        return cmocka_run_group_tests(tests, folder_setup, folder_teardown);
 }
