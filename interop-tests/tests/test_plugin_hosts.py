@@ -6,8 +6,8 @@ import re
 import subprocess
 
 import pytest
-from support import (BUILD, CACHE, DEBIAN_PYTHON, INTEROP, PYTHON, WHEEL_PYTHON, Librdkafka, environment, need_command,
-                     need_file, run, unique)
+from support import (BUILD, CACHE, DEBIAN_PYTHON, INTEROP, PYTHON, ROOT, WHEEL_PYTHON, Librdkafka, environment,
+                     need_command, need_file, run, unique)
 
 COUNT = 12
 PLUGIN = BUILD / "keyroute.so"
@@ -224,6 +224,15 @@ def test_no_policy_refuses_every_record(host, kafka, orders):
     done = host.produce(orders, [b"a"], [f"plugin.library.paths={PLUGIN}", *force(host, orders)])
     assert "all records of this producer are refused: no policy is set" in done.err
     assert read_back(kafka, orders) == {}
+
+
+@pytest.mark.parametrize("name", ["test_plugin", "test_plugin_settings", "test_plugin_threads"])
+def test_the_unit_tests_hold_with_the_newest_librdkafka_too(name):
+    """`make check` runs them with the system's one, the oldest."""
+    program = need_file(BUILD / "test" / name, "a unit test, which 'make check' builds,")
+    newest = Librdkafka("new").env
+    assert str(newest["LD_LIBRARY_PATH"]) in run("ldd", program, env=newest).ok().out
+    run(program, env={**newest, "KEYROUTE_BUILD": BUILD}, cwd=ROOT).ok()
 
 
 def test_a_failing_client_is_cleaned_up(c_program, kafka):

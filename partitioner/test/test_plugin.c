@@ -135,6 +135,8 @@ static void assert_refuses(rd_kafka_conf_t *conf, const char *says)
         rd_kafka_t *rk;
         const char *said;
 
+        /* Sticky, so that records without a key would not even be shown to a partitioner. */
+        set(conf, "sticky.partitioning.linger.ms", "900000");
         log_capture();
         rk = producer_new(conf);
         assert_int_equal(send_text(rk, "orders", "order-42"), UNKNOWN_PARTITION);
@@ -553,6 +555,7 @@ static void test_null_and_empty_keys(void **state)
 
         /* With partitioner=murmur2 librdkafka hashes NULL keys too. The policy is about keys, so that stays. */
         conf = conf_with_plugin();
+        set(conf, "sticky.partitioning.linger.ms", "900000");
         set(conf, "partitioner", "murmur2");
         set(conf, "keyroute.hash", "murmur2");
         rk = producer_new(conf);
