@@ -38,7 +38,7 @@ static int32_t bucket_of(const kr_preset_t *preset, uint64_t value)
 {
         const struct kr_map *map = &preset->rule->map;
 
-        return map->kind->partition(map, (struct kr_bytes){ NULL, 0 }, value, preset->bucket_cnt);
+        return kr_map_partition_of(map, value, preset->bucket_cnt);
 }
 
 /* A fixed sequence that covers the 64 bits. */
@@ -334,9 +334,7 @@ static void test_redis_masters(void **state)
                 map = &rule->map;
                 for (int32_t slot = 0, master = 0; slot < 16384; slot++) {
                         master += slot > layouts[l].last[master];
-                        assert_int_equal(
-                                map->kind->partition(map, (struct kr_bytes){ NULL, 0 }, (uint64_t)slot, layouts[l].cnt),
-                                master);
+                        assert_int_equal(kr_map_partition_of(map, (uint64_t)slot, layouts[l].cnt), master);
                 }
                 kr_policy_free(policy);
         }

@@ -218,7 +218,7 @@ static void check_scylla(struct row *row)
         uint64_t token = (uint64_t)number_of(row->input + strlen("token "));
         const struct kr_map *map = &preset->rule->map;
 
-        expect_number(row, map->kind->partition(map, (struct kr_bytes){ NULL, 0 }, kr_order_signed64(token) << 12, 8),
+        expect_number(row, kr_map_partition_of(map, kr_order_signed64(token) << 12, 8),
                       number_of(row->output));
         kr_preset_free(preset);
 }

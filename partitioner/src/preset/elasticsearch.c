@@ -92,7 +92,7 @@ static bool place(const struct kr_preset *preset, struct kr_bytes key, struct kr
 
         if (preset->takes_id && !hash_with_id(preset, key, &hash, err))
                 return false;
-        placement->bucket = map->kind->partition(map, key, kr_order_signed32(hash), preset->bucket_cnt);
+        placement->bucket = kr_map_partition_of(map, kr_order_signed32(hash), preset->bucket_cnt);
         kr_placement_add(placement, "shard", "%" PRId32, placement->bucket);
         kr_placement_add(placement, "hash", "%" PRId32, (int32_t)hash);
         return true;
