@@ -1,7 +1,8 @@
 /**
  * Everything an audit learns, one record at a time: how many lie where, which are misplaced by the judging rule, which
  * keys there are and which weigh most. The order of records makes no difference but for what the heaviest keys' counts
- * may lack. Some 3 MB whatever the size of the topic, and 100 bytes a partition. Pure; belongs to one thread.
+ * may lack. Some 5 MB whatever the size of the topic (20 when its keys are very long), and 100 bytes a partition. Pure;
+ * belongs to one thread.
  */
 #ifndef RP_AUDIT_H
 #define RP_AUDIT_H

@@ -4,7 +4,8 @@
  *
  * A component is taken in only when it improves the log-likelihood by more than ln(n)/2 (Schwarz) and the log of how
  * many such components were tried; older partition counts share one half of that prior, so that among hundreds of
- * functions none comes in by luck. What no function explains is described by what its keys do: stay or wander.
+ * functions none comes in by luck; nor by a likeness to whatever placed the rest (decide/dispersion.h). What no function
+ * explains is described by what its keys do: stay or wander.
  *
  * Pure and deterministic. Needs a sample, no records.
  */

@@ -1,5 +1,7 @@
 #include "decide/fit.h"
 
+#include "decide/dispersion.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +9,8 @@
 enum {
         PAIRS_MAX = 1 << 16,     /* evidence: whole keys up to so many pairs */
         SHORTLIST = 8,           /* older partition counts that are tried in full in each round */
-        SCREEN_CALLS = 1000000,  /* routing calls that may go into finding them; some hundredths of a second */
-        SCREEN_BYTES = 100 << 20,/* key bytes, likewise */
+        SCREEN_CALLS = 400000,   /* routing calls that may go into finding them; a hundredth of a second */
+        SCREEN_BYTES = 40 << 20, /* key bytes, likewise */
         SCREEN_MIN = 16,
         EVIDENCE_MIN = 3         /* pairs that only this component explains; never from one record */
 };
@@ -256,7 +258,8 @@ static size_t own_evidence(const struct rp_fit *fit, size_t j)
         return own;
 }
 
-double rp_fit_worth(const struct rp_fit *fit, size_t j)
+/* What the fit would lose without the component. */
+static double worth(const struct rp_fit *fit, size_t j)
 {
         struct rp_mixture without;
         double loss = 0;
@@ -272,15 +275,44 @@ double rp_fit_worth(const struct rp_fit *fit, size_t j)
         return loss;
 }
 
-/* Takes out what later components made superfluous, the weakest first. */
-static void prune(struct rp_fit *fit)
+double rp_fit_worth(const struct rp_fit *fit, size_t j)
+{
+        const struct rp_pick *pick = &fit->picks[j];
+        int32_t *predicted = malloc((fit->cnt + 1) * sizeof(*predicted));
+        unsigned char *is_explained = malloc(fit->cnt + 1);
+        double dispersion = INFINITY;
+
+        for (size_t i = 0; predicted && is_explained && i < fit->cnt; i++) {
+                const struct rp_sample_key *key = fit->pairs[i].key;
+
+                predicted[i] = kr_rule_partition(fit->ways->list[pick->way].rule, key->key, key->key_len,
+                                                 pick->partition_cnt);
+                is_explained[i] = rp_fit_is_explained(fit, i);
+                if (predicted[i] < 0) { /* refused: says nothing */
+                        predicted[i] = 0;
+                        is_explained[i] = 1;
+                }
+        }
+        if (predicted && is_explained)
+                dispersion = rp_dispersion(predicted, fit->partitions, is_explained, fit->cnt, pick->partition_cnt,
+                                           fit->partition_cnt);
+        free(predicted);
+        free(is_explained);
+        return worth(fit, j) / dispersion;
+}
+
+/*
+ * Takes out what later components made superfluous, the weakest first. Whether a function is merely like what placed
+ * the rest can be said only at the end: until then the rest holds functions that are not found yet.
+ */
+static void prune(struct rp_fit *fit, bool is_final)
 {
         for (;;) {
                 size_t weakest = 0;
                 double least = INFINITY;
 
                 for (size_t j = 0; j < fit->mixture.component_cnt; j++) {
-                        double profit = rp_fit_worth(fit, j) - fit->picks[j].price;
+                        double profit = (is_final ? rp_fit_worth(fit, j) : worth(fit, j)) - fit->picks[j].price;
 
                         if (own_evidence(fit, j) < EVIDENCE_MIN)
                                 profit = fmin(profit, -1);
@@ -308,14 +340,15 @@ void rp_fit_search(struct rp_fit *fit)
                 fit->picks[fit->mixture.component_cnt] = best;
                 rp_mixture_add(&fit->mixture, best.matches);
                 rp_mixture_fit(&fit->mixture);
-                prune(fit);
+                prune(fit, false);
                 now = fit->mixture.fit;
                 for (size_t j = 0; j < fit->mixture.component_cnt; j++)
                         now -= fit->picks[j].price;
                 if (now <= value + 1e-6)
-                        return;
+                        break;
                 value = now;
         }
+        prune(fit, true);
 }
 
 bool rp_fit_init(struct rp_fit *fit, const struct rp_sample_key *keys, size_t key_cnt, int32_t partition_cnt,

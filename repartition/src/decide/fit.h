@@ -56,7 +56,10 @@ void rp_fit_search(struct rp_fit *fit);
 /** The log-likelihood that a function must gain, by how many like it are tried: older counts share half of the prior. */
 double rp_fit_price(const struct rp_fit *fit, int32_t partition_cnt);
 
-/** What the fit would lose without the j-th component. */
+/**
+ * What the fit would lose without the j-th component, less what may come from a likeness between its function and
+ * whatever placed the unexplained keys (decide/dispersion.h).
+ */
 double rp_fit_worth(const struct rp_fit *fit, size_t j);
 
 /** Whether the rule, with that partition count, puts the i-th pair's key where it was seen. */

@@ -104,6 +104,8 @@ size_t rp_heavy_top(const rp_heavy_t *heavy, struct rp_heavy_key *top, size_t ma
         for (size_t i = 0; i < heavy->cnt; i++) {
                 size_t at = cnt;
 
+                if (heavy->counters[i].records <= heavy->error)
+                        continue;
                 for (; at > 0 && is_heavier(&heavy->counters[i], &top[at - 1]); at--)
                         if (at < max)
                                 top[at] = top[at - 1];

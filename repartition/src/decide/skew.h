@@ -37,7 +37,8 @@ void rp_heavy_add(rp_heavy_t *heavy, uint64_t hash, const void *key, size_t key_
 uint64_t rp_heavy_error(const rp_heavy_t *heavy);
 
 /**
- * Copies the heaviest keys to top, by falling count, then by hash.
+ * Copies the heaviest keys to top, by falling count, then by hash. Keys whose count is no larger than the error are left
+ * out: others may be as heavy.
  * @returns how many there were, at most max
  */
 size_t rp_heavy_top(const rp_heavy_t *heavy, struct rp_heavy_key *top, size_t max);
