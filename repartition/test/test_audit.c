@@ -246,7 +246,7 @@ static void test_heavy_keys_among_many(void **state)
                 total++;
         }
         assert_true(rp_heavy_error(heavy) <= total / RP_HEAVY_KEYS);
-        assert_int_equal(rp_heavy_top(heavy, top, 4), 4);
+        assert_int_equal(rp_heavy_top(heavy, top, 4), 2); /* none of the others is known to be heavy */
         assert_int_equal(*(uint64_t *)(void *)top[0].key, 1);
         assert_int_equal(*(uint64_t *)(void *)top[1].key, 2);
         assert_in_range(top[0].records, 20000 - rp_heavy_error(heavy), 20000);

@@ -69,8 +69,8 @@ static rp_err_t parse_partition(const char *line, size_t len, int32_t partition_
                                memchr(tab + 1, '\t', text_len) ? "; a key that holds tabs can be given as hex or base64"
                                                                : "");
         if (value >= partition_cnt)
-                return rp_fail(err, RP_ERR_USAGE, "partition %lld, but with %" PRId32 " partitions the last is %" PRId32,
-                               value, partition_cnt, partition_cnt - 1);
+                return rp_fail(err, RP_ERR_USAGE, "partition %.*s, but with %" PRId32 " partitions the last is %" PRId32,
+                               (int)strspn(text, "0123456789"), text, partition_cnt, partition_cnt - 1);
         *partition = (int32_t)value;
         return RP_OK;
 }

@@ -1,7 +1,7 @@
 #include "cli/man.h"
 
 #include "cli/command.h"
-#include "report/wrap.h"
+#include "cli/wrap.h"
 
 #include <ctype.h>
 #include <stdlib.h>

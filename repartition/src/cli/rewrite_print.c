@@ -1,6 +1,5 @@
 #include "cli/rewrite_print.h"
 
-#include "report/wrap.h"
 #include "report/text.h"
 
 #include <inttypes.h>
@@ -10,10 +9,8 @@ static const char *const severities[] = { "note", "warning", "refused" };
 
 static void print_findings(const struct rp_findings *findings, FILE *out)
 {
-        for (size_t i = 0; i < findings->cnt; i++) {
-                fprintf(out, "%-11s ", severities[findings->items[i].severity]);
-                rp_wrap(out, findings->items[i].text, 12, 12);
-        }
+        for (size_t i = 0; i < findings->cnt; i++)
+                fprintf(out, "%-11s %s\n", severities[findings->items[i].severity], findings->items[i].text);
 }
 
 static void print_command(const struct rp_rewrite_result *result, const char *command, const char *rest, FILE *out)
@@ -107,7 +104,7 @@ void rp_rewrite_print_plan(const struct rp_rewrite_result *result, FILE *out)
         char rest[64];
 
         snprintf(rest, sizeof(rest), " --partitions %" PRId32 " --execute", result->config->partition_cnt);
-        fputs("nothing was written. To copy:\n  ", out);
+        fputs("nothing was written. To copy:  ", out);
         print_command(result, "rewrite", rest, out);
 }
 
@@ -143,7 +140,7 @@ void rp_rewrite_print_run(const struct rp_rewrite_result *result, FILE *out)
                 fputc('\n', out);
         }
         if (run->is_stopped || result->is_failed) {
-                fputs("\nnot finished; the progress is kept. To go on:\n  ", out);
+                fputs("\nnot finished; the progress is kept. To go on:  ", out);
                 char rest[64];
 
                 snprintf(rest, sizeof(rest), " --partitions %" PRId32 " --execute", result->config->partition_cnt);

@@ -1,4 +1,4 @@
-#include "report/wrap.h"
+#include "cli/wrap.h"
 
 #include <stdbool.h>
 #include <string.h>
