@@ -18,7 +18,7 @@ ALL_CFLAGS := -std=c11 -D_GNU_SOURCE $(WARNINGS) -fvisibility=hidden -fPIC -MMD 
 Q := $(if $(V),,@)
 ALL_LDFLAGS := $(LDFLAGS) $(if $(SAN),-fsanitize=$(SAN))
 
-CORE_SRC   := $(wildcard partitioner/src/*.c $(foreach d,hash key map policy capacity,partitioner/src/$(d)/*.c))
+CORE_SRC   := $(wildcard partitioner/src/*.c $(foreach d,hash key map policy capacity preset,partitioner/src/$(d)/*.c))
 PLUGIN_SRC := $(wildcard partitioner/src/plugin/*.c)
 SCHEMAS_SRC := $(wildcard partitioner/src/schemas/*.c)
 TOOL_SRC   := $(wildcard repartition/src/*.c $(foreach d,decide io job report cli,repartition/src/$(d)/*.c))

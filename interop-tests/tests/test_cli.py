@@ -335,3 +335,68 @@ def test_sandbox_refuses(repartition, args, message):
     done = repartition("sandbox", "--for", 5, *args).ends_with(2)
     assert message in done.err
     assert done.out == ""
+
+
+# ---- commands that talk to a cluster -------------------------------------------------------------------------------------
+
+BROKERLESS = [("audit", "orders"), ("rewrite", "orders", "orders.v2", "--partitions", "12"), ("verify", "orders", "orders.v2")]
+
+
+@pytest.mark.parametrize("command", BROKERLESS, ids=lambda c: c[0])
+def test_how_a_cluster_is_named(repartition, tmp_path, command):
+    done = repartition(*command).ends_with(2)
+    assert done.err == (f"repartition {command[0]}: no broker named: give -b HOST:PORT, or bootstrap.servers in -F or -X\n")
+    done = repartition(*command, "-F", tmp_path / "none").ends_with(2)
+    assert f"{tmp_path}/none: cannot read the configuration file: No such file" in done.err
+    config = tmp_path / "client.properties"
+    config.write_text("# ours\nbootstrap.servers=127.0.0.1:1\nnonsense\n")
+    assert f"{config}: line 3: expected NAME=VALUE" in repartition(*command, "-F", config).ends_with(2).err
+    assert "-X a: expected NAME=VALUE" in repartition(*command, "-X", "a").ends_with(2).err
+    done = repartition(*command, "-b", "127.0.0.1:1", "-X", "no.such.thing=1").ends_with(2)
+    assert 'No such configuration property: "no.such.thing"' in done.err
+    assert "--policy and --hash exclude" in repartition(*command, "-b", "x", "--policy", "p", "--hash", "crc32").ends_with(2).err
+
+
+def test_no_cluster_there_is_broker_trouble(repartition):
+    running = [repartition.start(*command, "-b", "127.0.0.1:1", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+               for command in BROKERLESS]  # each gives the brokers some time: all at once
+    for process in running:
+        out, err = process.communicate(timeout=120)
+        assert (process.returncode, out) == (3, b"")
+        assert b"127.0.0.1:1" in err
+
+
+@pytest.mark.parametrize("command", BROKERLESS, ids=lambda c: c[0])
+def test_a_topic_that_does_not_exist(repartition, sandbox, command):
+    address = sandbox("other:3")
+    assert 'topic "orders" does not exist' in repartition(*command, "-b", address).ends_with(2).err
+    assert "orders" not in run("kcat", "-L", "-b", address).ok().out, "asking created it"
+
+
+def test_find_mend_and_prove(repartition, sandbox, kcat):
+    address = sandbox("orders:12", "orders.v2:12")
+    lines = "".join(f"customer-{i}|{i}\n" for i in range(3000))
+    kcat("-P", "-b", address, "-t", "orders", "-K", "|", stdin=lines).ok()  # CRC-32, librdkafka's default
+
+    done = repartition("audit", "orders", "-b", address, "--output", "json").ends_with(1)
+    audit = done.json()
+    assert done.err == ""  # no progress line where nobody watches
+    assert (audit["partitions"], audit["records"]) == (12, 3000)
+    keys = "".join(f"customer-{i}\n" for i in range(3000))
+    crc32, murmur2 = (repartition("route", "--hash", name, "--partitions", 12, stdin=keys).ok().out.splitlines()
+                      for name in ("crc32", "murmur2"))
+    assert audit["misplaced"] == sum(ours != javas for ours, javas in zip(crc32, murmur2))
+    assert [cause["hash"] for cause in audit["verdict"]] == ["crc32"]
+    assert {"agree", "share", "partitions"} <= audit["functions"][0].keys()
+    repartition("audit", "orders", "-b", address, "--hash", "crc32").ok()
+
+    plan = ["rewrite", "orders", "orders.v2", "--partitions", 12, "-b", address]
+    assert repartition(*plan, "--output", "json").ok().json()
+    assert "nothing was written" in repartition(*plan).ok().out
+    assert kcat("-C", "-b", address, "-t", "orders.v2", "-e", "-q").ok().out == ""
+    repartition(*plan, "--execute", "--quiet").ok()
+    repartition("audit", "orders.v2", "-b", address).ok()
+    repartition("verify", "orders", "orders.v2", "-b", address).ok()
+
+    kcat("-P", "-b", address, "-t", "orders.v2", "-K", "|", stdin="customer-1|changed\n").ok()
+    repartition("verify", "orders", "orders.v2", "-b", address).ends_with(1)

@@ -1,5 +1,6 @@
 """Each example that is shipped does what it says."""
 
+import os
 import re
 
 import pytest
@@ -73,3 +74,12 @@ def test_java():
     need_file(KAFKA_LIB / "pom.xml", "Kafka's Java client")
     done = run(ROOT / "interop-tests/vectors/check", "--", "java", "-cp", f"{KAFKA_LIB}/*", EXAMPLES / "java/Partition.java")
     assert re.fullmatch(r"murmur2: \d{4,} passed, 0 failed\n", done.ok().out)
+
+
+def test_demo_from_another_folder(tmp_path):
+    """The demo checks each of its steps itself and ends with 0 only when all of them held."""
+    done = run(EXAMPLES / "demo/demo", cwd=tmp_path, env={"KEYROUTE_BUILD": os.path.relpath(BUILD, ROOT)}).ok()
+    for chapter in range(1, 6):
+        assert f"\n{chapter}. " in done.out
+    assert max(len(line) for line in done.out.splitlines()) <= 116
+    assert list(tmp_path.iterdir()) == []

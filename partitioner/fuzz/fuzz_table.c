@@ -15,16 +15,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_rows(const struct kr_table *table)
 {
-        struct kr_entry row, found;
-        size_t at = 0;
+        struct kr_table_entry entry;
+        size_t at = 0, cnt = 0;
 
-        while (kr_table_next(table, &at, &row)) {
-                if (!kr_table_find(table, row.key, &found) || found.cnt != row.cnt)
+        for (; kr_table_next(table, &at, &entry); cnt++) {
+                const int32_t *list = NULL;
+                int32_t found = kr_table_find_hash(table, &entry, &list);
+
+                if (found >= table->partition_cnt || found == KR_TABLE_NONE)
                         abort();
-                for (int32_t i = 0; i < row.cnt; i++)
-                        if (found.partitions[i] != row.partitions[i] || row.partitions[i] >= table->partition_cnt)
+                for (int32_t i = 1; list && i <= list[0]; i++)
+                        if (list[i] < 0 || list[i] >= table->partition_cnt)
                                 abort();
         }
+        if (cnt != table->row_cnt)
+                abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -220,6 +220,69 @@ KR_API void kr_locations_free(kr_locations_t *locations);
 /** @returns one line that tells why a negative result was given, for this rule and count. Static per code. */
 KR_API const char *kr_strerror(int32_t err);
 
+/* ---- other stores ---------------------------------------------------------------------------------------------- */
+
+/** The rule by which another store places keys, its parameters settled. Immutable. */
+typedef struct kr_preset kr_preset_t;
+
+/** A parameter of a preset, given as NAME:PARAM=VALUE. */
+struct kr_preset_param {
+        const char *name;           /**< NULL ends the list                                        */
+        const char *fallback;       /**< the value when none is given; NULL: it must be given      */
+        int64_t min, max;           /**< a whole number in this range, when max is not 0           */
+        const char *const *choices; /**< one of these, NULL-terminated; or NULL. Neither: any text */
+        const char *help;           /**< one line, no full stop                                    */
+};
+
+/** What there is to know about a preset before it is used. Static storage. */
+struct kr_preset_info {
+        const char *name;
+        const char *store;  /**< such as "Redis Cluster, Valkey"                            */
+        const char *prints; /**< the names of a placement's fields, such as "slot"          */
+        const char *source; /**< where the rule stands, and what ours was compared with     */
+        const struct kr_preset_param *params;
+};
+
+/** @returns the i-th preset in the order of their names, or NULL past the end. */
+KR_API const struct kr_preset_info *kr_preset_info_at(size_t i);
+
+/**
+ * @param spec      NAME or NAME:PARAM=VALUE[,PARAM=VALUE...], such as "elasticsearch:shards=8"
+ * @param key_type  what the keys are, as the parameter `type` of some presets would say it ("number", "uuid"): used
+ *                  where the preset has that choice and the spec says nothing. NULL: text.
+ * @returns a preset, the caller's to kr_preset_free(); or NULL with *err.
+ */
+KR_API kr_preset_t *kr_preset_new(const char *spec, const char *key_type, struct kr_error *err);
+
+/** Frees; NULL is allowed. */
+KR_API void kr_preset_free(kr_preset_t *preset);
+
+/** @returns the preset's parameter `type` ("text", "number", ...), or NULL when it has none. Borrowed. */
+KR_API const char *kr_preset_type(const kr_preset_t *preset);
+
+/** @returns how many buckets (slots, shards, nodes) the store has; 0 when it knows only places on a ring. */
+KR_API int32_t kr_preset_buckets(const kr_preset_t *preset);
+
+enum { KR_PLACEMENT_FIELD_MAX = 4 };
+
+/** Where a store puts one key: the answer first, then what it was made from. */
+struct kr_placement {
+        int32_t bucket; /**< 0 .. kr_preset_buckets() - 1, or -1 when there are none */
+        size_t field_cnt;
+        struct kr_placement_field {
+                const char *name; /**< static                                              */
+                bool is_text;     /**< a name or a number beyond 64 bits; else a JSON number */
+                char text[128];
+        } fields[KR_PLACEMENT_FIELD_MAX];
+};
+
+/**
+ * @param key  as a Kafka serializer writes it: text in UTF-8, numbers big-endian, a UUID as 16 bytes
+ * @returns false with *err when the key is not of the preset's type. Allocates nothing, safe from any thread.
+ */
+KR_API bool kr_preset_place(const kr_preset_t *preset, const void *key, size_t key_len, struct kr_placement *placement,
+                            struct kr_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,22 +1,36 @@
 /* The pipeline: project, hash, map. Nothing else in the tree computes a partition. */
 #include "policy/policy.h"
 
-static int32_t route(const kr_rule_t *rule, struct kr_bytes bytes, int32_t partition_cnt, struct kr_routing *routing)
+static inline int32_t map_bytes(const kr_rule_t *rule, struct kr_bytes bytes, int32_t partition_cnt,
+                                struct kr_routing *routing)
+{
+        if (rule->map.takes_hash)
+                routing->hash = rule->hash->value(bytes.data, bytes.len);
+        return rule->map.kind->partition(&rule->map, bytes, &routing->hash, partition_cnt);
+}
+
+/* Apart, so that routing by the whole key does not pay for the scratch on its stack. */
+static __attribute__((noinline)) int32_t route_part(const kr_rule_t *rule, struct kr_bytes bytes, int32_t partition_cnt,
+                                                    struct kr_routing *routing)
 {
         struct kr_scratch scratch; /* not initialized: kr_key_project() sets what counts */
 
+        routing->outcome = kr_key_project(&rule->key, &bytes, &scratch);
+        if (routing->outcome == KR_KEY_MISSING && rule->key.reject_missing)
+                return KR_ERR_KEY_REJECTED;
+        return map_bytes(rule, bytes, partition_cnt, routing);
+}
+
+static inline int32_t route(const kr_rule_t *rule, struct kr_bytes bytes, int32_t partition_cnt,
+                            struct kr_routing *routing)
+{
         routing->hash = 0;
         routing->outcome = KR_KEY_PROJECTED;
         if (partition_cnt < 1 || (rule->partition_cnt && rule->partition_cnt != partition_cnt))
                 return KR_ERR_PARTITION_COUNT;
-        if (!kr_key_is_whole(&rule->key)) {
-                routing->outcome = kr_key_project(&rule->key, &bytes, &scratch);
-                if (routing->outcome == KR_KEY_MISSING && rule->key.reject_missing)
-                        return KR_ERR_KEY_REJECTED;
-        }
-        if (rule->map.takes_hash)
-                routing->hash = rule->hash->value(bytes.data, bytes.len);
-        return rule->map.kind->partition(&rule->map, bytes, routing->hash, partition_cnt);
+        if (!kr_key_is_whole(&rule->key))
+                return route_part(rule, bytes, partition_cnt, routing);
+        return map_bytes(rule, bytes, partition_cnt, routing);
 }
 
 int32_t kr_rule_partition(const kr_rule_t *rule, const void *key, size_t key_len, int32_t partition_cnt)

@@ -12,7 +12,7 @@ static int32_t owner(const kr_policy_t *policy, uint64_t hash)
 {
         const kr_rule_t *rule = rule_of(policy);
 
-        return rule->map.kind->partition(&rule->map, (struct kr_bytes){ NULL, 0 }, hash, rule->partition_cnt);
+        return kr_map_partition_of(&rule->map, hash, rule->partition_cnt);
 }
 
 static void test_a_bound_belongs_to_the_range_that_it_starts(void **state)

@@ -135,6 +135,8 @@ static void assert_refuses(rd_kafka_conf_t *conf, const char *says)
         rd_kafka_t *rk;
         const char *said;
 
+        /* Sticky, so that records without a key would not even be shown to a partitioner. */
+        set(conf, "sticky.partitioning.linger.ms", "900000");
         log_capture();
         rk = producer_new(conf);
         assert_int_equal(send_text(rk, "orders", "order-42"), UNKNOWN_PARTITION);
@@ -330,7 +332,9 @@ static void test_own_topic_conf_bypasses_unless_forced(void **state)
 
         conf = conf_with_policy();
         set(conf, "keyroute.topics.force", "orders,clicks");
+        log_capture();
         rk = producer_new(conf);
+        assert_says(log_captured(), "2 topics are forced: topic configurations of the program are dropped for them");
         for (size_t i = 0; i < KEY_CNT; i++)
                 assert_int_equal(send_with_own_topic_conf(rk, rd_kafka_topic_conf_new(), keys[i]),
                                  by_murmur2(keys[i], 12));
@@ -551,6 +555,7 @@ static void test_null_and_empty_keys(void **state)
 
         /* With partitioner=murmur2 librdkafka hashes NULL keys too. The policy is about keys, so that stays. */
         conf = conf_with_plugin();
+        set(conf, "sticky.partitioning.linger.ms", "900000");
         set(conf, "partitioner", "murmur2");
         set(conf, "keyroute.hash", "murmur2");
         rk = producer_new(conf);

@@ -140,7 +140,7 @@ static void test_every_mistake_has_its_line(void **state)
                 { TOPIC("\"murmur2\""), "p.json: topics.orders: expected an object, found a string" },
                 { TOPIC("{\"partitons\":12}"),
                   "p.json: topics.orders: unknown field \"partitons\"; did you mean \"partitions\"?" },
-                { TOPIC("{\"weights\":12}"), "unknown field \"weights\"; expected one of: partitions, key, hash, map, locations" },
+                { TOPIC("{\"weights\":12}"), "unknown field \"weights\"; expected one of: partitions, preset, key, hash, map, locations" },
                 { TOPIC("{\"partitions\":0}"),
                   "p.json: topics.orders.partitions: expected a whole number from 1 to 1000000, found 0" },
                 { TOPIC("{\"partitions\":-3}"), "found -3" },

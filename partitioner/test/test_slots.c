@@ -13,7 +13,7 @@ static int32_t owner(const kr_policy_t *policy, uint64_t hash)
 {
         const kr_rule_t *rule = rule_of(policy);
 
-        return rule->map.kind->partition(&rule->map, (struct kr_bytes){ NULL, 0 }, hash, rule->partition_cnt);
+        return kr_map_partition_of(&rule->map, hash, rule->partition_cnt);
 }
 
 static void assert_same_route(const kr_policy_t *a, const kr_policy_t *b)
@@ -49,7 +49,8 @@ static void test_default_slots_are_a_multiple_of_the_partitions(void **state)
         static const struct {
                 int partitions;
                 uint32_t slots;
-        } cases[] = { { 1, 1024 }, { 12, 12288 }, { 1000, 1024000 }, { 16384, 16777216 }, { 100000, 16700000 },
+        } cases[] = { { 1, 1024 },      { 12, 12288 },       { 128, 131072 },      { 129, 66048 },   { 300, 76800 },
+                      { 1000, 128000 }, { 65536, 8388608 }, { 131072, 16777216 }, { 200000, 16600000 },
                       { 1000000, 16000000 } };
 
         (void)state;

@@ -2,7 +2,7 @@
 #include "cli/completion.h"
 #include "cli/man.h"
 #include "cli/option.h"
-#include "cli/wrap.h"
+#include "report/wrap.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

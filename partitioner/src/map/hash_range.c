@@ -11,9 +11,40 @@ struct ranges {
         unsigned bits;
         uint64_t *bounds; /* cnt - 1 of them: where ranges 1, 2, ... start; range 0 starts at 0 */
         int32_t *owners;
+        /*
+         * The hash space in equal boxes, some four for each range: the range in which box b starts is first[b], and the one
+         * in which it ends at most first[b + 1]. Saves the search nearly all of its steps, each one a wrong guess away
+         * from costing more than the hash.
+         */
+        unsigned shift;
+        uint64_t box_cnt;
+        uint32_t *first; /* box_cnt + 1 */
 };
 
 static const char *const fields[] = { "kind", "bounds", "owners", NULL };
+
+static bool fill_boxes(struct ranges *ranges)
+{
+        unsigned box_bits = 2;
+        size_t range = 0;
+
+        while ((size_t)1 << box_bits < 4 * ranges->cnt)
+                box_bits++;
+        if (box_bits > ranges->bits)
+                box_bits = ranges->bits;
+        ranges->box_cnt = (uint64_t)1 << box_bits;
+        ranges->shift = ranges->bits - box_bits;
+        ranges->first = malloc((ranges->box_cnt + 1) * sizeof(*ranges->first));
+        if (!ranges->first)
+                return false;
+        for (uint64_t box = 0; box < ranges->box_cnt; box++) {
+                while (range + 1 < ranges->cnt && ranges->bounds[range] <= box << ranges->shift)
+                        range++;
+                ranges->first[box] = (uint32_t)range;
+        }
+        ranges->first[ranges->box_cnt] = (uint32_t)ranges->cnt - 1;
+        return true;
+}
 
 bool kr_hash_range_keep(struct kr_map *map, const struct kr_stretch *stretches, size_t cnt, unsigned bits)
 {
@@ -37,7 +68,7 @@ bool kr_hash_range_keep(struct kr_map *map, const struct kr_stretch *stretches, 
                         ranges->bounds[ranges->cnt - 1] = stretches[i].start;
                 ranges->owners[ranges->cnt++] = stretches[i].owner;
         }
-        return true;
+        return fill_boxes(ranges);
 }
 
 void kr_hash_range_release(struct kr_map *map)
@@ -47,26 +78,32 @@ void kr_hash_range_release(struct kr_map *map)
         if (ranges) {
                 free(ranges->bounds);
                 free(ranges->owners);
+                free(ranges->first);
         }
         free(ranges);
 }
 
-int32_t kr_hash_range_partition(const struct kr_map *map, struct kr_bytes bytes, uint64_t hash, int32_t partition_cnt)
+int32_t kr_hash_range_partition(const struct kr_map *map, struct kr_bytes bytes, uint64_t *hash, int32_t partition_cnt)
 {
         const struct ranges *ranges = map->state;
-        const uint64_t *base = ranges->bounds;
-        size_t left = ranges->cnt - 1;
+        uint64_t box = *hash >> ranges->shift;
+        size_t low, high;
 
         (void)bytes;
         (void)partition_cnt; /* the pinned one, for which the ranges were made */
-        /* How many bounds are at or below the hash. No branch depends on the data: the processor could only guess. */
-        while (left > 1) {
-                size_t half = left / 2;
+        if (box >= ranges->box_cnt) /* an absolute value of 2^31 */
+                box = ranges->box_cnt - 1;
+        low = ranges->first[box];
+        high = ranges->first[box + 1];
+        while (low < high) {
+                size_t middle = low + (high - low) / 2;
 
-                base += base[half - 1] <= hash ? half : 0;
-                left -= half;
+                if (ranges->bounds[middle] <= *hash)
+                        low = middle + 1;
+                else
+                        high = middle;
         }
-        return ranges->owners[(size_t)(base - ranges->bounds) + (left && *base <= hash)];
+        return ranges->owners[low];
 }
 
 static bool parse_bound(const struct kr_json *at, uint64_t max, uint64_t *out, struct kr_error *err)
@@ -193,7 +230,8 @@ size_t kr_hash_range_memory(const struct kr_map *map)
 {
         const struct ranges *ranges = map->state;
 
-        return sizeof(*ranges) + ranges->cnt * (sizeof(*ranges->bounds) + sizeof(*ranges->owners));
+        return sizeof(*ranges) + ranges->cnt * (sizeof(*ranges->bounds) + sizeof(*ranges->owners)) +
+               (ranges->box_cnt + 1) * sizeof(*ranges->first);
 }
 
 const uint64_t *kr_hash_range_bounds(const struct kr_map *map, size_t *cnt)

@@ -26,7 +26,7 @@ bool kr_hash_range_keep(struct kr_map *map, const struct kr_stretch *stretches, 
 
 /* The rest of the map's row, for ring.c. */
 void kr_hash_range_release(struct kr_map *map);
-int32_t kr_hash_range_partition(const struct kr_map *map, struct kr_bytes bytes, uint64_t hash, int32_t partition_cnt);
+int32_t kr_hash_range_partition(const struct kr_map *map, struct kr_bytes bytes, uint64_t *hash, int32_t partition_cnt);
 void kr_hash_range_canon(const struct kr_map *map, struct kr_canon *canon);
 size_t kr_hash_range_memory(const struct kr_map *map);
 const uint64_t *kr_hash_range_bounds(const struct kr_map *map, size_t *cnt);

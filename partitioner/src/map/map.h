@@ -27,8 +27,11 @@ struct kr_map_kind {
         bool (*parse)(struct kr_map *map, const struct kr_json *at, const struct kr_map_context *context,
                       struct kr_error *err);
         void (*release)(struct kr_map *map);
-        /* 0 .. partition_cnt - 1, or a KR_ERR_ value. partition_cnt is at least 1 and passed the pin. Pure. */
-        int32_t (*partition)(const struct kr_map *map, struct kr_bytes bytes, uint64_t hash, int32_t partition_cnt);
+        /*
+         * 0 .. partition_cnt - 1, or a KR_ERR_ value. partition_cnt is at least 1 and passed the pin. Pure. *hash is the
+         * hash of the bytes when the map takes one, else 0; a map that finds it needs one after all puts it there.
+         */
+        int32_t (*partition)(const struct kr_map *map, struct kr_bytes bytes, uint64_t *hash, int32_t partition_cnt);
         /* Adds everything that routes, the form included, so that two spellings of one map come out the same. */
         void (*canon)(const struct kr_map *map, struct kr_canon *canon);
         /* Bytes that `state` owns. NULL: none. */
@@ -53,7 +56,7 @@ struct kr_map_kind {
 struct kr_map {
         const struct kr_map_kind *kind;
         void *state;     /* the kind's own, released by it */
-        bool takes_hash; /* false: `hash` is not looked at, and need not be computed */
+        bool takes_hash; /* false: *hash need not be computed before partition() */
 };
 
 /** Reads the object "map" of a rule; an absent one means {"kind": "modulo"}. */
@@ -65,6 +68,12 @@ size_t kr_map_memory(const struct kr_map *map);
 
 /** The map as an object with everything spelled out, the caller's; NULL when memory is out. `at`: what it came from. */
 json_t *kr_map_compile(const struct kr_map *map, const struct kr_json *at, bool expand);
+
+/** The partition of a hash value, by a map that needs no more of a key than that: it has period() or bounds(). */
+static inline int32_t kr_map_partition_of(const struct kr_map *map, uint64_t hash, int32_t partition_cnt)
+{
+        return map->kind->partition(map, (struct kr_bytes){ NULL, 0 }, &hash, partition_cnt);
+}
 
 /** As kr_rule_partitions_of_prefix(), for the map alone. `split` says how `first` was taken; NULL: as the map does. */
 int32_t kr_map_of_prefix(const struct kr_map *map, const struct kr_split *split, struct kr_bytes first,

@@ -3,11 +3,11 @@
 
 static const char *const fields[] = { "kind", NULL };
 
-static int32_t partition(const struct kr_map *map, struct kr_bytes bytes, uint64_t hash, int32_t partition_cnt)
+static int32_t partition(const struct kr_map *map, struct kr_bytes bytes, uint64_t *hash, int32_t partition_cnt)
 {
         (void)map;
         (void)bytes;
-        return (int32_t)(hash % (uint64_t)partition_cnt);
+        return (int32_t)(*hash % (uint64_t)partition_cnt);
 }
 
 static void canon(const struct kr_map *map, struct kr_canon *canon)

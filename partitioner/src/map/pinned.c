@@ -2,7 +2,7 @@
  * The map "table": pinned keys, and another map for everything else. With a delimiter the keys are first parts, and where
  * one names several partitions, H(rest) mod their number picks one, with the rule's hash H: a heavy key spread on purpose.
  */
-#include "table.h"
+#include "table_search.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,19 +18,38 @@ struct pinned {
 
 static const char *const fields[] = { "kind", "keys", "file", "key-format", "else", KR_SPLIT_FIELDS, NULL };
 
-static int32_t partition(const struct kr_map *map, struct kr_bytes bytes, uint64_t hash, int32_t partition_cnt)
+static int32_t elsewhere(const struct pinned *pinned, struct kr_bytes bytes, uint64_t *hash, int32_t partition_cnt)
+{
+        if (pinned->other.takes_hash)
+                *hash = pinned->hash->value(bytes.data, bytes.len);
+        return pinned->other.kind->partition(&pinned->other, bytes, hash, partition_cnt);
+}
+
+static __attribute__((noinline)) int32_t by_first_part(const struct pinned *pinned, struct kr_bytes bytes,
+                                                       uint64_t *hash, int32_t partition_cnt)
+{
+        struct kr_bytes first, rest;
+        const int32_t *list;
+        int32_t found;
+
+        kr_split(pinned->table.split, bytes, &first, &rest);
+        found = kr_table_find(&pinned->table, first, &list);
+        if (found == KR_TABLE_LIST)
+                return list[1 + pinned->hash->value(rest.data, rest.len) % (uint64_t)list[0]];
+        return found >= 0 ? found : elsewhere(pinned, bytes, hash, partition_cnt);
+}
+
+/* By the whole key, which has one partition: apart, and as short as can be, for tables that no cache holds. */
+static int32_t partition(const struct kr_map *map, struct kr_bytes bytes, uint64_t *hash, int32_t partition_cnt)
 {
         const struct pinned *pinned = map->state;
-        struct kr_bytes first = bytes, rest = { NULL, 0 };
-        struct kr_entry entry;
+        const int32_t *list;
+        int32_t found;
 
         if (pinned->table.split)
-                kr_split(pinned->table.split, bytes, &first, &rest);
-        if (!kr_table_find(&pinned->table, first, &entry))
-                return pinned->other.kind->partition(&pinned->other, bytes, hash, partition_cnt);
-        if (entry.cnt == 1)
-                return entry.partitions[0];
-        return entry.partitions[pinned->hash->value(rest.data, rest.len) % (uint64_t)entry.cnt];
+                return by_first_part(pinned, bytes, hash, partition_cnt);
+        found = kr_table_find(&pinned->table, bytes, &list);
+        return found >= 0 ? found : elsewhere(pinned, bytes, hash, partition_cnt);
 }
 
 static const struct kr_split *split(const struct kr_map *map)
@@ -42,13 +61,19 @@ static int32_t of_prefix(const struct kr_map *map, struct kr_bytes first, int32_
                          int32_t room)
 {
         const struct pinned *pinned = map->state;
-        struct kr_entry entry;
+        const int32_t *list;
+        int32_t found = kr_table_find(&pinned->table, first, &list);
 
-        if (!kr_table_find(&pinned->table, first, &entry))
+        if (found == KR_TABLE_NONE)
                 return kr_map_of_prefix(&pinned->other, pinned->table.split, first, partition_cnt, out, room);
-        for (int32_t i = 0; i < entry.cnt && i < room; i++)
-                out[i] = entry.partitions[i];
-        return entry.cnt;
+        if (found >= 0) {
+                if (room > 0)
+                        out[0] = found;
+                return 1;
+        }
+        for (int32_t i = 0; i < list[0] && i < room; i++)
+                out[i] = list[1 + i];
+        return list[0];
 }
 
 static bool parse_format(struct pinned *pinned, const struct kr_json *at, struct kr_error *err)
@@ -165,6 +190,7 @@ static bool parse(struct kr_map *map, const struct kr_json *at, const struct kr_
         struct pinned *pinned = calloc(1, sizeof(*pinned));
 
         map->state = pinned;
+        map->takes_hash = false; /* a pinned key needs none, see partition() */
         if (!pinned)
                 return kr_json_fail(at, err, "out of memory");
         if (!kr_map_pinned(at, context, err) || !parse_format(pinned, &format_at, err))
@@ -181,10 +207,7 @@ static bool parse(struct kr_map *map, const struct kr_json *at, const struct kr_
         inner.depth++;
         if (inner.current && inner.current->kind == &kr_map_table)
                 inner.current = kr_map_table_other(inner.current);
-        if (!kr_map_parse(&pinned->other, &else_at, &inner, err))
-                return false;
-        map->takes_hash = pinned->other.takes_hash;
-        return true;
+        return kr_map_parse(&pinned->other, &else_at, &inner, err);
 }
 
 static void release(struct kr_map *map)

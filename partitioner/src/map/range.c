@@ -62,7 +62,7 @@ static bool starts_at_or_below(const struct ranges *ranges, size_t i, struct kr_
         return compare(start_of(ranges, i), bytes) <= 0;
 }
 
-static int32_t partition(const struct kr_map *map, struct kr_bytes bytes, uint64_t hash, int32_t partition_cnt)
+static int32_t partition(const struct kr_map *map, struct kr_bytes bytes, uint64_t *hash, int32_t partition_cnt)
 {
         const struct ranges *ranges = map->state;
         uint64_t head = head_of(bytes);

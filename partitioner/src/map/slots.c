@@ -10,9 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SLOT_CNT_MAX  (1 << 24)
-#define SLOTS_EACH    1024 /* of one partition, by default: a quota is then at most 0.1 % off its exact share */
-#define STRIDES_TRIED 200  /* forms of the compiled table that are compared by length */
+#define SLOT_CNT_MAX   (1 << 24)
+#define SLOTS_EACH     1024      /* of one partition, by default: a quota is then at most 0.1 % off its exact share */
+#define SLOTS_EACH_MIN 128       /* of one of very many: 0.8 % */
+#define SLOTS_CACHED   (1 << 17) /* in between, no more than this: the table then stays in the processor's cache */
+#define STRIDES_TRIED  200       /* forms of the compiled table that are compared by length */
 
 struct slots {
         uint32_t cnt;
@@ -35,13 +37,13 @@ static int32_t owner_of(const struct slots *slots, size_t slot)
         return (int32_t)(slots->width == 2 ? slots->owners.medium[slot] : slots->owners.wide[slot]);
 }
 
-static int32_t partition(const struct kr_map *map, struct kr_bytes bytes, uint64_t hash, int32_t partition_cnt)
+static int32_t partition(const struct kr_map *map, struct kr_bytes bytes, uint64_t *hash, int32_t partition_cnt)
 {
         const struct slots *slots = map->state;
 
         (void)bytes;
         (void)partition_cnt; /* the pinned one, for which the table was made */
-        return owner_of(slots, hash > UINT32_MAX ? hash % slots->cnt : (uint32_t)hash % slots->cnt);
+        return owner_of(slots, *hash > UINT32_MAX ? *hash % slots->cnt : (uint32_t)*hash % slots->cnt);
 }
 
 static void release(struct kr_map *map)
@@ -185,9 +187,13 @@ static bool assign(const struct kr_json *at, int32_t *owners, uint32_t cnt, int3
 /* How many slots there are when the policy does not say: a multiple of the count that the table is born with. */
 static uint32_t default_cnt(int32_t born_with)
 {
-        int32_t each = SLOT_CNT_MAX / born_with;
+        int32_t each = SLOTS_EACH;
 
-        return (uint32_t)(born_with * (each < SLOTS_EACH ? each : SLOTS_EACH));
+        while (each > SLOTS_EACH_MIN && (int64_t)each * born_with > SLOTS_CACHED)
+                each /= 2;
+        if (each > SLOT_CNT_MAX / born_with)
+                each = SLOT_CNT_MAX / born_with;
+        return (uint32_t)(born_with * each);
 }
 
 /* The number of slots, and whose home they are at the start: slot mod *born_with, or the current table. */

@@ -1,4 +1,4 @@
-#include "table.h"
+#include "table_search.h"
 
 #include "../policy/hex.h"
 
@@ -6,15 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
-#define XXH_INLINE_ALL /* header only: the plugin must not need one more library in its host */
-#include <xxhash.h>
-
-/* In front of the key's bytes; rows start at multiples of 4. */
-struct row {
-        int32_t target; /* the partition; or below 0: ~ the place of a list */
-        uint32_t len;
-};
+#define HUGE_PAGE ((size_t)2 << 20)
+#define HUGE_FROM (2 * HUGE_PAGE)
 
 /* Grows *array to hold `more` elements beyond len. */
 static bool reserve(void **array, size_t *size, size_t len, size_t more, size_t element)
@@ -66,33 +61,41 @@ static const char *check(const struct kr_table *table, struct kr_bytes key, cons
 /* A sum does not depend on the order of the rows, so a sorted file has the fingerprint of an unsorted one. */
 static void add_to_sums(struct kr_table *table, struct kr_bytes key, const int32_t *partitions, int32_t cnt)
 {
-        XXH3_state_t state;
+        uint64_t seed = (uint64_t)cnt;
         XXH128_hash_t hash;
 
-        XXH3_128bits_reset(&state);
         for (int32_t i = 0; i < cnt; i++) {
                 unsigned char number[4];
 
-                for (int b = 0; b < 4; b++)
+                for (int b = 0; b < 4; b++) /* the same bytes on every processor */
                         number[b] = (unsigned char)((uint32_t)partitions[i] >> (8 * b));
-                XXH3_128bits_update(&state, number, sizeof(number));
+                seed = XXH64(number, sizeof(number), seed);
         }
-        /* No partition has this number: the list cannot run into the key. */
-        XXH3_128bits_update(&state, "\xff\xff\xff\xff", 4);
-        if (key.len)
-                XXH3_128bits_update(&state, key.data, key.len);
-        hash = XXH3_128bits_digest(&state);
+        hash = XXH3_128bits_withSeed(key.data, key.len, seed);
         table->sums[0] += hash.low64;
         table->sums[1] += hash.high64;
+}
+
+static const char *add_list(struct kr_table *table, const int32_t *partitions, int32_t cnt, uint32_t *target)
+{
+        if (!reserve((void **)&table->lists, &table->lists_size, table->lists_len, (size_t)cnt + 1,
+                     sizeof(*table->lists)))
+                return "out of memory";
+        if (table->lists_len + (size_t)cnt >= KR_TABLE_LIST_BIT)
+                return "the keys with several partitions have too many of them together";
+        *target = KR_TABLE_LIST_BIT | (uint32_t)table->lists_len;
+        table->lists[table->lists_len++] = cnt;
+        memcpy(table->lists + table->lists_len, partitions, (size_t)cnt * sizeof(*partitions));
+        table->lists_len += (size_t)cnt;
+        return NULL;
 }
 
 const char *kr_table_add(struct kr_table *table, struct kr_bytes key, const int32_t *partitions, int32_t cnt,
                          char text[200])
 {
         unsigned char bytes[KR_TABLE_KEY_LEN_MAX];
-        struct row row = { cnt > 0 ? partitions[0] : 0, 0 };
+        struct kr_table_entry entry;
         const char *wrong;
-        size_t padded;
 
         if (table->hex) {
                 if (key.len > 2 * sizeof(bytes) || !kr_hex_decode((const char *)key.data, key.len, bytes))
@@ -103,134 +106,91 @@ const char *kr_table_add(struct kr_table *table, struct kr_bytes key, const int3
         wrong = check(table, key, partitions, cnt, text);
         if (wrong)
                 return wrong;
-        if (cnt > 1) {
-                if (!reserve((void **)&table->lists, &table->lists_size, table->lists_len, (size_t)cnt + 1,
-                             sizeof(*table->lists)))
-                        return "out of memory";
-                row.target = ~(int32_t)table->lists_len;
-                table->lists[table->lists_len++] = cnt;
-                memcpy(table->lists + table->lists_len, partitions, (size_t)cnt * sizeof(*partitions));
-                table->lists_len += (size_t)cnt;
-                if (table->lists_len > INT32_MAX / 2)
-                        return "the keys with several partitions have too many of them together";
-        }
-        row.len = (uint32_t)key.len;
-        padded = (sizeof(row) + key.len + 3) & ~(size_t)3;
-        if (!reserve((void **)&table->rows, &table->rows_size, table->rows_len, padded, 1))
+        if (!reserve((void **)&table->rows, &table->rows_size, table->row_cnt, 1, sizeof(*table->rows)))
                 return "out of memory";
-        if ((table->rows_len + padded) / 4 > UINT32_MAX)
-                return "the keys have more than 16 GiB together";
-        memcpy(table->rows + table->rows_len, &row, sizeof(row));
-        if (key.len)
-                memcpy(table->rows + table->rows_len + sizeof(row), key.data, key.len);
-        table->rows_len += padded;
-        table->row_cnt++;
+        entry = kr_table_hash(key);
+        entry.target = (uint32_t)partitions[0] + 1;
+        if (cnt > 1)
+                wrong = add_list(table, partitions, cnt, &entry.target);
+        if (wrong)
+                return wrong;
+        table->rows[table->row_cnt++] = entry;
         add_to_sums(table, key, partitions, cnt);
         return NULL;
 }
 
-static struct row row_at(const struct kr_table *table, size_t at)
+int32_t kr_table_find_hash(const struct kr_table *table, const struct kr_table_entry *entry, const int32_t **list)
 {
-        struct row row;
-
-        memcpy(&row, table->rows + at, sizeof(row));
-        return row;
+        return kr_table_partition(table, kr_table_search(table, entry->high, entry->low), list);
 }
 
-static void fill(const struct kr_table *table, size_t at, struct row row, struct kr_entry *entry)
+bool kr_table_next(const struct kr_table *table, size_t *at, struct kr_table_entry *entry)
 {
-        entry->key = (struct kr_bytes){ table->rows + at + sizeof(row), row.len };
-        if (row.target < 0) {
-                entry->cnt = table->lists[~row.target];
-                entry->partitions = &table->lists[~row.target + 1];
-        } else {
-                entry->cnt = 1;
-                entry->partitions = (const int32_t *)(const void *)(table->rows + at); /* row.target, at a multiple of 4 */
+        while (*at < 4 * table->bucket_cnt) {
+                const struct kr_table_bucket *bucket = &table->buckets[*at / 4];
+                size_t i = (*at)++ % 4;
+
+                *entry = (struct kr_table_entry){ bucket->high[i], bucket->low[i], bucket->target[i] };
+                if (entry->target)
+                        return true;
         }
+        return false;
 }
 
-bool kr_table_next(const struct kr_table *table, size_t *at, struct kr_entry *entry)
+/*
+ * Zeroed memory that starts at a cache line and, when there is much of it, lies in huge pages: a search otherwise misses
+ * the processor's cache of page addresses as often as that of the data.
+ */
+static void *allocate(size_t size)
 {
-        struct row row;
+        size_t step = size < HUGE_FROM ? 64 : HUGE_PAGE;
+        size_t rounded = (size + step - 1) / step * step;
+        void *memory = aligned_alloc(step, rounded);
 
-        if (*at == table->rows_len)
-                return false;
-        row = row_at(table, *at);
-        fill(table, *at, row, entry);
-        *at += (sizeof(row) + row.len + 3) & ~(size_t)3;
-        return true;
+        if (memory && step == HUGE_PAGE)
+                madvise(memory, rounded, MADV_HUGEPAGE); /* where there are none, small pages do */
+        if (memory)
+                memset(memory, 0, size);
+        return memory;
 }
 
-static uint64_t hash_of(struct kr_bytes key)
+static void insert(struct kr_table *table, const struct kr_table_entry *entry)
 {
-        return XXH3_64bits(key.data, key.len);
-}
+        uint64_t b = kr_table_bucket_of(table, entry->high);
+        int i = 0;
 
-/* Where the search for a hash starts: its upper half, spread over the index without a division. */
-static uint64_t slot_of(const struct kr_table *table, uint64_t hash)
-{
-        return (hash >> 32) * table->index_cnt >> 32;
-}
-
-bool kr_table_find(const struct kr_table *table, struct kr_bytes key, struct kr_entry *entry)
-{
-        uint64_t hash = hash_of(key);
-        uint32_t fingerprint = (uint32_t)hash;
-
-        for (uint64_t slot = slot_of(table, hash);; slot = slot + 1 < table->index_cnt ? slot + 1 : 0) {
-                uint64_t item = table->index[slot];
-                struct row row;
-                size_t at;
-
-                if (!item)
-                        return false;
-                if (item >> 32 != fingerprint)
-                        continue;
-                at = 4 * (size_t)((uint32_t)item - 1);
-                row = row_at(table, at);
-                if (row.len != key.len || (key.len && memcmp(table->rows + at + sizeof(row), key.data, key.len)))
-                        continue;
-                fill(table, at, row, entry);
-                return true;
-        }
-}
-
-/* Gives back what growing left over. */
-static void trim(struct kr_table *table)
-{
-        unsigned char *rows = table->rows_len ? realloc(table->rows, table->rows_len) : NULL;
-
-        if (rows) {
-                table->rows = rows;
-                table->rows_size = table->rows_len;
-        }
+        while (table->buckets[b].target[3])
+                b = kr_table_next_bucket(table, b);
+        while (table->buckets[b].target[i])
+                i++;
+        table->buckets[b].high[i] = entry->high;
+        table->buckets[b].low[i] = entry->low;
+        table->buckets[b].target[i] = entry->target;
 }
 
 bool kr_table_seal(struct kr_table *table, size_t *twice)
 {
-        struct kr_entry entry, other;
-        size_t at = 0, next = 0;
+        bool ok = true;
 
         *twice = table->row_cnt;
-        trim(table);
-        /* Two thirds full: short searches, and never without a free slot. */
-        table->index_cnt = table->row_cnt + table->row_cnt / 2 + 1;
-        table->index = calloc(table->index_cnt, sizeof(*table->index));
-        if (!table->index)
+        /* Five of eight places are taken: few buckets overflow, and there is always a free one. */
+        table->bucket_cnt = table->row_cnt * 2 / 5 + 1;
+        table->buckets = allocate(table->bucket_cnt * sizeof(*table->buckets));
+        if (!table->buckets) {
+                table->bucket_cnt = 0;
                 return false;
-        for (size_t i = 0; kr_table_next(table, &next, &entry); at = next, i++) {
-                uint64_t hash = hash_of(entry.key);
-                uint64_t slot = slot_of(table, hash);
-
-                if (kr_table_find(table, entry.key, &other)) {
-                        *twice = i;
-                        return false;
-                }
-                while (table->index[slot])
-                        slot = slot + 1 < table->index_cnt ? slot + 1 : 0;
-                table->index[slot] = hash << 32 | (uint64_t)(at / 4 + 1);
         }
-        return true;
+        for (size_t i = 0; ok && i < table->row_cnt; i++) {
+                ok = !kr_table_search(table, table->rows[i].high, table->rows[i].low);
+                if (ok)
+                        insert(table, &table->rows[i]);
+                else
+                        *twice = i;
+        }
+        free(table->rows);
+        table->rows = NULL;
+        table->rows_size = 0;
+        return ok;
 }
 
 void kr_table_canon(const struct kr_table *table, struct kr_canon *canon)
@@ -240,13 +200,13 @@ void kr_table_canon(const struct kr_table *table, struct kr_canon *canon)
 
 size_t kr_table_memory(const struct kr_table *table)
 {
-        return table->rows_size + table->lists_size * sizeof(*table->lists) + table->index_cnt * sizeof(*table->index);
+        return table->bucket_cnt * sizeof(*table->buckets) + table->lists_size * sizeof(*table->lists);
 }
 
 void kr_table_release(struct kr_table *table)
 {
         free(table->rows);
         free(table->lists);
-        free(table->index);
+        free(table->buckets);
         *table = (struct kr_table){ 0 };
 }

@@ -15,7 +15,7 @@ struct twolevel {
 
 static const char *const fields[] = { "kind", "fanout", KR_SPLIT_FIELDS, NULL };
 
-static int32_t partition(const struct kr_map *map, struct kr_bytes bytes, uint64_t hash, int32_t partition_cnt)
+static int32_t partition(const struct kr_map *map, struct kr_bytes bytes, uint64_t *hash, int32_t partition_cnt)
 {
         const struct twolevel *two = map->state;
         struct kr_bytes first, rest;

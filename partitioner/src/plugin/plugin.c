@@ -86,6 +86,9 @@ static rd_kafka_resp_err_t on_thread_start(rd_kafka_t *rk, rd_kafka_thread_type_
         if (type != RD_KAFKA_THREAD_MAIN)
                 return RD_KAFKA_RESP_ERR_NO_ERROR;
         context->forced = calloc(settings->forced_cnt, sizeof(*context->forced));
+        kr_router_log(&context->router, LOG_INFO,
+                      "%zu topics are forced: topic configurations of the program are dropped for them",
+                      settings->forced_cnt);
         for (size_t i = 0; context->forced && i < settings->forced_cnt; i++) {
                 /* Without a configuration of its own it gets a copy of the default one, where the partitioner is. */
                 rd_kafka_topic_t *rkt = context->lib.topic_new(rk, settings->forced[i], NULL);

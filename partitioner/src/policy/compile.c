@@ -1,12 +1,28 @@
 /* A policy with everything spelled out. */
 #include "policy.h"
 
+#include "../preset/preset.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* A preset is shorthand too: whoever reads a compiled policy needs to know no store. */
+static bool spell_out_preset(const struct kr_json *rule, struct kr_error *err)
+{
+        json_t *plain;
+        bool ok;
+
+        if (!json_object_get(rule->value, "preset"))
+                return true;
+        plain = kr_preset_expand(rule, err);
+        ok = plain && !json_object_clear(rule->value) && !json_object_update(rule->value, plain);
+        json_decref(plain);
+        return ok;
+}
+
 /* Puts each rule's compiled map in the place of the one that was read. */
-static bool spell_out(const struct kr_json *root, const kr_policy_t *policy, bool expand)
+static bool spell_out(const struct kr_json *root, const kr_policy_t *policy, bool expand, struct kr_error *err)
 {
         struct kr_json topics_at = kr_json_member(root, "topics");
         const char *topic;
@@ -14,15 +30,17 @@ static bool spell_out(const struct kr_json *root, const kr_policy_t *policy, boo
 
         json_object_foreach(topics_at.value, topic, value)
         {
-                struct kr_json rule_at = kr_json_member(&topics_at, topic);
-                struct kr_json map_at = kr_json_member(&rule_at, "map");
+                struct kr_json rule_at = kr_json_member(&topics_at, topic), map_at;
                 json_t *map;
 
+                if (!spell_out_preset(&rule_at, err))
+                        return false;
+                map_at = kr_json_member(&rule_at, "map");
                 if (!map_at.value)
                         continue;
                 map = kr_map_compile(&kr_policy_rule_named(policy, topic)->map, &map_at, expand);
                 if (!map)
-                        return false;
+                        return kr_json_fail(&rule_at, err, "out of memory");
                 if (json_object_get(map_at.value, "comment") && !json_object_get(map, "comment"))
                         json_object_set(map, "comment", json_object_get(map_at.value, "comment"));
                 json_object_set_new(value, "map", map);
@@ -56,9 +74,7 @@ char *kr_policy_compile(const char *path, const kr_policy_t *current, bool expan
                 return NULL;
         policy = kr_policy_build(&doc.root, current, err);
         if (policy) {
-                if (!spell_out(&doc.root, policy, expand))
-                        kr_json_fail(&doc.root, err, "out of memory");
-                else if (routes_alike(policy, &doc.root, err)) {
+                if (spell_out(&doc.root, policy, expand, err) && routes_alike(policy, &doc.root, err)) {
                         text = kr_json_print(doc.root.value);
                         if (!text)
                                 kr_json_fail(&doc.root, err, "out of memory");

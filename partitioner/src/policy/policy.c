@@ -1,5 +1,7 @@
 #include "policy.h"
 
+#include "../preset/preset.h"
+
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -121,10 +123,10 @@ static void find_current(const struct kr_rule *rule, const kr_policy_t *policy, 
         }
 }
 
-static bool parse_rule(struct kr_rule *rule, const struct kr_json *at, const kr_policy_t *current,
-                       struct kr_error *err)
+static bool parse_members(struct kr_rule *rule, const struct kr_json *at, const kr_policy_t *current,
+                          struct kr_error *err)
 {
-        static const char *const fields[] = { "partitions", "key", "hash", "map", "locations", NULL };
+        static const char *const fields[] = { "partitions", "preset", "key", "hash", "map", "locations", NULL };
         struct kr_json partitions_at, key_at, hash_at, map_at, locations_at;
         struct kr_map_context context = { 0 };
         bool whole_key;
@@ -153,6 +155,20 @@ static bool parse_rule(struct kr_rule *rule, const struct kr_json *at, const kr_
         snprintf(rule->description, sizeof(rule->description), "%s%s%s %s", whole_key ? "" : rule->key.kind->use,
                  whole_key ? "" : " ", rule->hash->name, rule->map.kind->name);
         return fingerprint(rule, at, err);
+}
+
+static bool parse_rule(struct kr_rule *rule, const struct kr_json *at, const kr_policy_t *current,
+                       struct kr_error *err)
+{
+        struct kr_json plain = *at;
+        bool ok;
+
+        if (!json_object_get(at->value, "preset"))
+                return parse_members(rule, at, current, err);
+        plain.value = kr_preset_expand(at, err);
+        ok = plain.value && parse_members(rule, &plain, current, err);
+        json_decref(plain.value);
+        return ok;
 }
 
 static int by_precedence(const void *a, const void *b)

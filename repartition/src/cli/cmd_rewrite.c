@@ -7,6 +7,7 @@
 #include "io/kafka_sink.h"
 #include "io/kafka_source.h"
 #include "report/progress.h"
+#include "report/wrap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -103,9 +104,13 @@ static int execute(const struct args *args, struct rp_rewrite_result *result, st
 
         if (rc != RP_OK)
                 return rp_die("rewrite", &err);
-        if (!args->common.quiet)
-                fprintf(stderr, "repartition rewrite: %s; transactions of up to %lld ms\n",
-                        rp_kafka_source_regime(result->preparation->source), (long long)args->transaction_ms);
+        if (!args->common.quiet) {
+                char text[400];
+
+                snprintf(text, sizeof(text), "repartition rewrite: %s; transactions of up to %lld ms",
+                         rp_kafka_source_regime(result->preparation->source), (long long)args->transaction_ms);
+                rp_wrap(stderr, text, 0, 8);
+        }
         rp_progress_line_start(line, stderr, rp_wants_progress(&args->common), "rewrite", began);
         rc = copy(args, result->config, result->preparation, line, report, &err);
         rp_progress_line_end(line);

@@ -1,7 +1,8 @@
 /* repartition route: where keys belong, without a broker. */
 #include "cli/command.h"
 #include "cli/key_format.h"
-#include "cli/wrap.h"
+#include "cli/route_preset.h"
+#include "report/wrap.h"
 #include "report/key_json.h"
 
 #include <errno.h>
@@ -18,8 +19,10 @@ struct args {
         const char *key_format;
         const char *keys_file;
         const char *locations_file;
+        const char *preset;
         bool all_hashes;
         bool list_hashes;
+        bool list_presets;
 };
 
 static const struct rp_option options[] = {
@@ -34,6 +37,10 @@ static const struct rp_option options[] = {
           "how keys are written: text, hex, base64, int32, int64 or uuid", "text", 0, 0, rp_key_format_names },
         { "locations", 0, RP_OPT_TEXT, offsetof(struct args, locations_file), "FILE",
           "where partitions live, such as {\"0-11\": \"site-a\"}; instead of the policy's own", NULL, 0, 0, NULL },
+        { "preset", 0, RP_OPT_TEXT, offsetof(struct args, preset), "NAME[:PARAM=VALUE,...]",
+          "where another store puts the keys, such as redis-cluster or elasticsearch:shards=8", NULL, 0, 0, NULL },
+        { "list-presets", 0, RP_OPT_FLAG, offsetof(struct args, list_presets), NULL,
+          "list the presets, what they print and what they take; no keys", NULL, 0, 0, NULL },
         { "all-hashes", 0, RP_OPT_FLAG, offsetof(struct args, all_hashes), NULL,
           "what every hash function that clients use makes of each key", NULL, 0, 0, NULL },
         { "list-hashes", 0, RP_OPT_FLAG, offsetof(struct args, list_hashes), NULL,
@@ -51,6 +58,7 @@ struct router {
         const struct rp_key_format *format;
         kr_policy_t *policy;
         const kr_rule_t *rule;
+        kr_preset_t *preset; /* --preset: instead of policy and rule */
         int32_t partition_cnt;
         kr_locations_t *locations; /* NULL: the rule's own */
         kr_policy_t *hashes[HASH_MAX]; /* --all-hashes: one policy a function, NULL-terminated */
@@ -225,6 +233,9 @@ static rp_err_t route_key(struct router *router, const char *text, size_t len, s
 
         if (rc != RP_OK)
                 return rc;
+        if (router->preset)
+                return rp_print_placement(router->preset, router->args->preset, &router->key, text, len,
+                                          router->locations, json, err);
         if (router->args->all_hashes)
                 print_all_hashes(router, text, len, json);
         else
@@ -284,6 +295,38 @@ static rp_err_t route_all(struct router *router, char **operands, int operand_cn
         return rc;
 }
 
+static rp_err_t choose_rule(struct router *router, struct rp_error *err)
+{
+        const struct args *args = router->args;
+
+        router->policy = rp_policy_from_args(&args->policy, err);
+        if (!router->policy || !(router->rule = rp_rule_from_args(&args->policy, router->policy, args->topic, err)))
+                return err->code;
+        router->partition_cnt = rp_partition_cnt_from_args(&args->policy, router->rule, args->partitions, err);
+        return router->partition_cnt ? RP_OK : err->code;
+}
+
+/* The store's rule stands for everything that a policy would say. */
+static rp_err_t choose_preset(struct router *router, struct rp_error *err)
+{
+        const struct args *args = router->args;
+        const char *other = args->policy.policy_file ? "--policy"
+                            : args->policy.hash      ? "--hash"
+                            : args->topic            ? "--topic"
+                            : args->partitions       ? "--partitions"
+                            : args->all_hashes       ? "--all-hashes"
+                                                     : NULL;
+
+        if (other)
+                return rp_fail(err, RP_ERR_USAGE, "--preset is a store's own rule; leave %s out", other);
+        if (rp_preset_open(args->preset, args->key_format, &router->preset, err) != RP_OK)
+                return err->code;
+        router->partition_cnt = kr_preset_buckets(router->preset);
+        if (args->locations_file && !router->partition_cnt)
+                return rp_fail(err, RP_ERR_USAGE, "--locations names buckets, and this preset knows places on a ring alone");
+        return RP_OK;
+}
+
 static rp_err_t prepare(struct router *router, struct rp_error *err)
 {
         const struct args *args = router->args;
@@ -291,14 +334,10 @@ static rp_err_t prepare(struct router *router, struct rp_error *err)
         struct kr_error kerr;
 
         router->format = rp_key_format_find(args->key_format);
-        if (args->all_hashes && (args->policy.policy_file || args->policy.hash))
+        if (args->all_hashes && !args->preset && (args->policy.policy_file || args->policy.hash))
                 return rp_fail(err, RP_ERR_USAGE, "--all-hashes compares the functions; leave %s out",
                                args->policy.policy_file ? "--policy" : "--hash");
-        router->policy = rp_policy_from_args(&args->policy, err);
-        if (!router->policy || !(router->rule = rp_rule_from_args(&args->policy, router->policy, args->topic, err)))
-                return err->code;
-        router->partition_cnt = rp_partition_cnt_from_args(&args->policy, router->rule, args->partitions, err);
-        if (!router->partition_cnt)
+        if (args->preset ? choose_preset(router, err) != RP_OK : choose_rule(router, err) != RP_OK)
                 return err->code;
         for (size_t i = 0, cnt = 0; args->all_hashes && (hash = kr_hash_at(i)); i++) {
                 if (!kr_hash_is_client(hash))
@@ -322,6 +361,7 @@ static void release(struct router *router)
         for (size_t i = 0; router->hashes[i]; i++)
                 kr_policy_free(router->hashes[i]);
         kr_locations_free(router->locations);
+        kr_preset_free(router->preset);
         kr_policy_free(router->policy);
         rp_key_release(&router->key);
 }
@@ -337,6 +377,10 @@ static int run(void *raw, char **operands, int operand_cnt)
                 setvbuf(stdout, NULL, _IOFBF, 1 << 16);
         if (args->list_hashes)
                 return list_hashes(rp_is_json(&args->common));
+        if (args->list_presets) {
+                rp_list_presets(rp_is_json(&args->common));
+                return RP_EXIT_CLEAN;
+        }
         if (prepare(&router, &err) != RP_OK || route_all(&router, operands, operand_cnt, &err) != RP_OK) {
                 rc = rp_die("route", &err);
         } else if (router.refused_cnt) {
@@ -359,11 +403,14 @@ const struct rp_command rp_cmd_route = {
                 "nothing else. With --key-format hex and base64 an empty line is the empty key.\n\n"
                 "The rule is Java's (murmur2) unless --hash or --policy says otherwise. A key that the policy refuses\n"
                 "is printed as \"refused\", and the exit code is then 1.\n\n"
+                "With --preset, KEY and what the store itself would say: its slot, shard or token, then what it was made\n"
+                "from; --list-presets names the columns. Numbers and UUIDs are keys by --key-format.\n\n"
                 "With --output json one object a line: key (base64), key_text (where it is printable), hash,\n"
-                "hash_value, partition, location.",
+                "hash_value, partition, location; or preset and the columns by their names.",
         .examples = "  repartition route --partitions 12 customer-42\n"
                     "  repartition route --policy keyroute.json --topic orders < keys.txt\n"
                     "  repartition route --partitions 12 --all-hashes customer-42\n"
+                    "  repartition route --preset elasticsearch:shards=8 customer-42\n"
                     "  repartition route --partitions 12 --key-format int64 --output json 1001 1002\n",
         .options = tables,
         .args_size = sizeof(struct args),

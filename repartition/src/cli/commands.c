@@ -5,6 +5,7 @@ extern const struct rp_command rp_cmd_explain;
 extern const struct rp_command rp_cmd_rewrite;
 extern const struct rp_command rp_cmd_route;
 extern const struct rp_command rp_cmd_sandbox;
+extern const struct rp_command rp_cmd_verify;
 
 const struct rp_command *const rp_commands[] = {
         &rp_cmd_audit,
@@ -12,5 +13,6 @@ const struct rp_command *const rp_commands[] = {
         &rp_cmd_rewrite,
         &rp_cmd_route,
         &rp_cmd_sandbox,
+        &rp_cmd_verify,
         NULL,
 };

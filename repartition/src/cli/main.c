@@ -2,7 +2,7 @@
 #include "cli/command.h"
 #include "cli/completion.h"
 #include "cli/man.h"
-#include "cli/wrap.h"
+#include "report/wrap.h"
 #include "io/client.h"
 
 #include <errno.h>

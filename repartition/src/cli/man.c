@@ -1,7 +1,7 @@
 #include "cli/man.h"
 
 #include "cli/command.h"
-#include "cli/wrap.h"
+#include "report/wrap.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "cli/option.h"
 
-#include "cli/wrap.h"
+#include "report/wrap.h"
 
 #include <errno.h>
 #include <getopt.h>

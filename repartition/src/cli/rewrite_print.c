@@ -1,5 +1,6 @@
 #include "cli/rewrite_print.h"
 
+#include "report/wrap.h"
 #include "report/text.h"
 
 #include <inttypes.h>
@@ -9,8 +10,10 @@ static const char *const severities[] = { "note", "warning", "refused" };
 
 static void print_findings(const struct rp_findings *findings, FILE *out)
 {
-        for (size_t i = 0; i < findings->cnt; i++)
-                fprintf(out, "%-11s %s\n", severities[findings->items[i].severity], findings->items[i].text);
+        for (size_t i = 0; i < findings->cnt; i++) {
+                fprintf(out, "%-11s ", severities[findings->items[i].severity]);
+                rp_wrap(out, findings->items[i].text, 12, 12);
+        }
 }
 
 static void print_command(const struct rp_rewrite_result *result, const char *command, const char *rest, FILE *out)
@@ -104,7 +107,7 @@ void rp_rewrite_print_plan(const struct rp_rewrite_result *result, FILE *out)
         char rest[64];
 
         snprintf(rest, sizeof(rest), " --partitions %" PRId32 " --execute", result->config->partition_cnt);
-        fputs("nothing was written. To copy:  ", out);
+        fputs("nothing was written. To copy:\n  ", out);
         print_command(result, "rewrite", rest, out);
 }
 
@@ -140,7 +143,7 @@ void rp_rewrite_print_run(const struct rp_rewrite_result *result, FILE *out)
                 fputc('\n', out);
         }
         if (run->is_stopped || result->is_failed) {
-                fputs("\nnot finished; the progress is kept. To go on:  ", out);
+                fputs("\nnot finished; the progress is kept. To go on:\n  ", out);
                 char rest[64];
 
                 snprintf(rest, sizeof(rest), " --partitions %" PRId32 " --execute", result->config->partition_cnt);

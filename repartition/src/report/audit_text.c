@@ -1,8 +1,10 @@
 #include "report/audit.h"
 
 #include "report/text.h"
+#include "report/wrap.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -10,7 +12,8 @@ enum {
         REPROCESS_SHOWN = 4, /* partitions with their first misplaced offset, in the last line */
         TABLE_ROWS = 32,
         BARS_WIDTH = 64,
-        CLIENTS_WIDTH = 60
+        CLIENTS_WIDTH = 56,       /* so that the table is not wider than 100 columns */
+        CLIENTS_WIDTH_TIMED = 34  /* beside the column "last seen" */
 };
 
 static void print_heading(const struct rp_audit_report *report, FILE *out)
@@ -112,15 +115,15 @@ static void print_same_as(const struct rp_cause *cause, FILE *out)
 }
 
 /* As many of the clients as a line has room for; --output json has them all. */
-static int clients_width(const char *clients)
+static int clients_width(const char *clients, size_t room)
 {
         size_t len = strlen(clients);
 
-        if (len <= CLIENTS_WIDTH)
+        if (len <= room)
                 return (int)len;
-        for (len = CLIENTS_WIDTH; len && clients[len] != ',' && clients[len] != ';'; len--)
+        for (len = room; len && clients[len] != ',' && clients[len] != ';'; len--)
                 ;
-        return len ? (int)len : CLIENTS_WIDTH;
+        return (int)(len ? len : room);
 }
 
 static void print_causes(const struct rp_audit_report *report, FILE *out)
@@ -151,7 +154,9 @@ static void print_causes(const struct rp_audit_report *report, FILE *out)
                 rp_table_cell(table, "%s", rp_confidence_word(cause->confidence));
                 if (has_times)
                         rp_table_cell(table, "%s", cause->last_ms < 0 ? "-" : rp_text_time(cause->last_ms).s);
-                rp_table_cell(table, "%.*s", clients_width(cause->way->clients), cause->way->clients);
+                rp_table_cell(table, "%.*s",
+                              clients_width(cause->way->clients, has_times ? CLIENTS_WIDTH_TIMED : CLIENTS_WIDTH),
+                              cause->way->clients);
         }
         if (found->rest != RP_REST_NONE) {
                 rp_table_cell(table, "  nobody known");
@@ -182,8 +187,12 @@ static void print_rivals(const struct rp_audit_report *report, FILE *out)
 {
         const struct rp_explanation *found = &report->findings->found;
         const struct rp_way *judge = &report->findings->ways.list[report->findings->ways.judge];
-        size_t shown = 0;
+        char *line = NULL;
+        size_t size = 0, shown = 0;
+        FILE *text = open_memstream(&line, &size);
 
+        if (!text)
+                return;
         for (size_t i = 0; i < found->function_cnt; i++) {
                 const struct rp_function *function = &found->functions[i];
 
@@ -191,12 +200,17 @@ static void print_rivals(const struct rp_audit_report *report, FILE *out)
                         continue;
                 if (shown >= RIVALS_SHOWN && function->way != judge)
                         continue;
-                fprintf(out, "%s%s %s", shown ? ", " : "  others agree with: ", function->way->name,
+                fprintf(text, "%s%s %s", shown ? ", " : "others agree with: ", function->way->name,
                         rp_text_percent(function->agree, found->pairs).s);
                 shown++;
         }
-        if (shown)
-                fprintf(out, "; chance gives %s\n", rp_text_share(1.0 / report->audit->partition_cnt).s);
+        fprintf(text, "; chance gives %s", rp_text_share(1.0 / report->audit->partition_cnt).s);
+        fclose(text);
+        if (shown) {
+                fputs("  ", out);
+                rp_wrap(out, line, 2, 4);
+        }
+        free(line);
 }
 
 static void print_who(const struct rp_audit_report *report, FILE *out)
@@ -310,7 +324,7 @@ static void print_partitions(const struct rp_audit_report *report, FILE *out)
         }
         if (shown) {
                 fputc('\n', out);
-                rp_table_print(table, out, 0, 3);
+                rp_table_print(table, out, 0, 2);
         }
         if (audit->partition_cnt > TABLE_ROWS)
                 fprintf(out, "%s%" PRId32 " of %" PRId32 " partitions shown, those with the most misplaced records "
@@ -323,12 +337,34 @@ static bool does_damage(const struct rp_cause *cause)
         return cause->misplaced_share > 0.0005;
 }
 
+/* From where consumers have to read again: what they have read from there on may have been in the wrong partition. */
+static void print_reprocess(const struct rp_audit_report *report, FILE *out)
+{
+        const struct rp_audit *audit = report->audit;
+        int32_t affected = 0;
+        char *line = NULL;
+        size_t size = 0;
+        FILE *text = open_memstream(&line, &size);
+
+        if (!text)
+                return;
+        fprintf(text, "consumers of %s must reprocess from partition ", report->name);
+        for (int32_t p = 0; p < audit->partition_cnt; p++)
+                if (audit->partitions[p].misplaced && affected++ < REPROCESS_SHOWN)
+                        fprintf(text, "%s%" PRId32 " offset %" PRId64, affected > 1 ? ", " : "", p,
+                                audit->partitions[p].first_misplaced.offset);
+        if (affected > REPROCESS_SHOWN)
+                fputs(", … (--output json has all)", text);
+        fclose(text);
+        fprintf(out, "  %-9s   ", "then");
+        rp_wrap(out, line, 14, 14);
+        free(line);
+}
+
 static void print_remedy(const struct rp_audit_report *report, FILE *out)
 {
         const struct rp_explanation *found = &report->findings->found;
-        const struct rp_audit *audit = report->audit;
         const char *label = "stop it";
-        int32_t shown = 0, affected = 0;
 
         fputs("\nwhat to do\n", out);
         for (size_t i = 0; i < found->cause_cnt; i++)
@@ -344,17 +380,7 @@ static void print_remedy(const struct rp_audit_report *report, FILE *out)
         fprintf(out, "  %-9s   ", "mend it");
         rp_audit_report_command(report, out);
         fputs("      (prints the plan first)\n", out);
-        for (int32_t p = 0; p < audit->partition_cnt; p++) {
-                if (!audit->partitions[p].misplaced)
-                        continue;
-                if (affected++ >= REPROCESS_SHOWN)
-                        continue;
-                if (!shown++)
-                        fprintf(out, "  %-9s   consumers of %s must reprocess from partition ", "then", report->name);
-                fprintf(out, "%s%" PRId32 " offset %" PRId64, shown > 1 ? ", " : "", p,
-                        audit->partitions[p].first_misplaced.offset);
-        }
-        fprintf(out, "%s\n", affected > shown ? ", … (--output json has all)" : "");
+        print_reprocess(report, out);
 }
 
 void rp_audit_report_text(const struct rp_audit_report *report, FILE *out)

@@ -1,4 +1,4 @@
-#include "cli/wrap.h"
+#include "report/wrap.h"
 
 #include <stdbool.h>
 #include <string.h>
