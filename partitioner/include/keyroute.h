@@ -117,6 +117,10 @@ KR_API kr_policy_t *kr_policy_from_hash(const char *hash_name, struct kr_error *
  */
 KR_API char *kr_policy_compile(const char *path, const kr_policy_t *current, bool expand, struct kr_error *err);
 
+/** The same for text that is not in a file yet; `path` stands for it in messages, and files it names are sought from there. */
+KR_API char *kr_policy_compile_text(const char *json, size_t len, const char *path, const kr_policy_t *current,
+                                    bool expand, struct kr_error *err);
+
 /** Frees; NULL is allowed. */
 KR_API void kr_policy_free(kr_policy_t *policy);
 

@@ -212,6 +212,28 @@ static unsigned moved_of(const kr_policy_t *a, const kr_policy_t *b, unsigned sl
         return moved;
 }
 
+/* Text needs no file, and files that it names are sought where it would stand. */
+static void test_text_compiles_as_its_file_does(void **state)
+{
+        static const char json[] = "{\"keyroute\": 1, \"topics\": {\"t\": {\"partitions\": 3, \"map\": {\"kind\": \"slots\"}}}}";
+        static const char table[] = "{\"keyroute\": 1, \"topics\": {\"t\": {\"partitions\": 3, \"map\": {\"kind\": \"table\", "
+                                    "\"file\": \"no-such.tsv\"}}}}";
+        struct kr_error err;
+        char *from_file, *from_text;
+
+        (void)state;
+        from_file = kr_policy_compile(file_write("same.json", "%s", json), NULL, false, &err);
+        from_text = kr_policy_compile_text(json, strlen(json), "same.json", NULL, false, &err);
+        assert_non_null(from_text);
+        assert_string_equal(from_text, from_file);
+        free(from_file);
+        free(from_text);
+        assert_null(kr_policy_compile_text(json, strlen(json) - 1, "cut.json", NULL, false, &err));
+        assert_non_null(strstr(err.text, "cut.json: line 1"));
+        assert_null(kr_policy_compile_text(table, strlen(table), "/there/p.json", NULL, false, &err));
+        assert_non_null(strstr(err.text, "/there/no-such.tsv"));
+}
+
 static void test_growing_a_plain_topic_moves_a_quarter(void **state)
 {
         kr_policy_t *java = policy_of("'partitions':12");
@@ -338,6 +360,7 @@ int main(void)
                 cmocka_unit_test(test_spelling_does_not_change_the_table),
                 cmocka_unit_test(test_owners_and_runs_say_the_same),
                 cmocka_unit_test(test_compiled_policy_routes_identically),
+                cmocka_unit_test(test_text_compiles_as_its_file_does),
                 cmocka_unit_test(test_growing_a_plain_topic_moves_a_quarter),
                 cmocka_unit_test(test_slots_stay_those_the_topic_was_born_with),
                 cmocka_unit_test(test_starting_table_must_fit),

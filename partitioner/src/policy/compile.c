@@ -64,23 +64,34 @@ static bool routes_alike(const kr_policy_t *policy, const struct kr_json *root, 
         return alike;
 }
 
-char *kr_policy_compile(const char *path, const kr_policy_t *current, bool expand, struct kr_error *err)
+static char *compile(struct kr_document *doc, const kr_policy_t *current, bool expand, struct kr_error *err)
 {
-        struct kr_document doc;
-        kr_policy_t *policy;
+        kr_policy_t *policy = kr_policy_build(&doc->root, current, err);
         char *text = NULL;
 
-        if (!kr_document_load(&doc, path, "policy", err))
-                return NULL;
-        policy = kr_policy_build(&doc.root, current, err);
         if (policy) {
-                if (spell_out(&doc.root, policy, expand, err) && routes_alike(policy, &doc.root, err)) {
-                        text = kr_json_print(doc.root.value);
+                if (spell_out(&doc->root, policy, expand, err) && routes_alike(policy, &doc->root, err)) {
+                        text = kr_json_print(doc->root.value);
                         if (!text)
-                                kr_json_fail(&doc.root, err, "out of memory");
+                                kr_json_fail(&doc->root, err, "out of memory");
                 }
         }
         kr_policy_free(policy);
-        kr_document_release(&doc);
+        kr_document_release(doc);
         return text;
+}
+
+char *kr_policy_compile(const char *path, const kr_policy_t *current, bool expand, struct kr_error *err)
+{
+        struct kr_document doc;
+
+        return kr_document_load(&doc, path, "policy", err) ? compile(&doc, current, expand, err) : NULL;
+}
+
+char *kr_policy_compile_text(const char *json, size_t len, const char *path, const kr_policy_t *current, bool expand,
+                             struct kr_error *err)
+{
+        struct kr_document doc;
+
+        return kr_document_parse(&doc, json, len, path, err) ? compile(&doc, current, expand, err) : NULL;
 }

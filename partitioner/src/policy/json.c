@@ -68,25 +68,34 @@ char *kr_file_read(const char *path, const char *what, size_t *len, struct kr_er
         return text;
 }
 
-bool kr_document_load(struct kr_document *doc, const char *path, const char *what, struct kr_error *err)
+bool kr_document_parse(struct kr_document *doc, const char *text, size_t len, const char *path, struct kr_error *err)
 {
-        size_t len = 0;
-        char *text = kr_file_read(path, what, &len, err);
         const char *slash = strrchr(path, '/');
 
         *doc = (struct kr_document){ .root = { .file = path } };
-        if (!text)
-                return false;
         doc->folder = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
         doc->root.folder = doc->folder;
         doc->root.value = kr_json_parse(text, len, path, err);
-        free(text);
         if (doc->root.value && !doc->folder)
                 kr_json_fail(&doc->root, err, "out of memory");
         if (doc->root.value && doc->folder)
                 return true;
         kr_document_release(doc);
         return false;
+}
+
+bool kr_document_load(struct kr_document *doc, const char *path, const char *what, struct kr_error *err)
+{
+        size_t len = 0;
+        char *text = kr_file_read(path, what, &len, err);
+        bool ok;
+
+        *doc = (struct kr_document){ .root = { .file = path } };
+        if (!text)
+                return false;
+        ok = kr_document_parse(doc, text, len, path, err);
+        free(text);
+        return ok;
 }
 
 void kr_document_release(struct kr_document *doc)

@@ -41,6 +41,9 @@ struct kr_document {
  * @returns true and *doc, the caller's to kr_document_release(); or false with *err and nothing to release.
  */
 bool kr_document_load(struct kr_document *doc, const char *path, const char *what, struct kr_error *err);
+
+/** The same from text that stands, or shall stand, in the file `path`: files that it names are looked for from there. */
+bool kr_document_parse(struct kr_document *doc, const char *text, size_t len, const char *path, struct kr_error *err);
 void kr_document_release(struct kr_document *doc);
 
 /**
