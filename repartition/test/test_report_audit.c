@@ -121,7 +121,7 @@ static void test_text_answers_in_order(void **state)
                 "written by", "murmur2", "crc32", "librdkafka's default", "others agree with: ",
                 "from 1,000 distinct keys\n",
                 "partitions   ", "fullest ", "chance alone would give ",
-                "partition   records",
+                "partition  records",
                 "what to do\n", "stop it     crc32: partitioner=murmur2_random",
                 "mend it     repartition rewrite orders orders.v2 --partitions 12 -b localhost:9092  ",
                 "then        consumers of orders must reprocess from partition 0 offset ", NULL
