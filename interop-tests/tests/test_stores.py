@@ -18,7 +18,7 @@ import uuid
 from pathlib import Path
 
 import pytest
-from support import CACHE, JAVA, ROOT, missing, need_command, need_file, run
+from support import BUILD, CACHE, DEBIAN_PYTHON, JAVA, PYTHON, ROOT, missing, need_command, need_file, run
 
 RANDOM = random.Random(20)
 
@@ -169,28 +169,53 @@ def test_redis_slots(redis, ours):
     assert [row["slot"] for row in ours("redis-cluster", keys)] == [int(a[1:]) for a in answers]
 
 
+def redis_cluster(redis, masters):
+    """Makes the first servers a cluster. @returns their ports and the last slot of each, as redis-cli laid them out."""
+    for port in redis:
+        redis_command(port, (b"FLUSHALL",), (b"CLUSTER", b"RESET", b"HARD"))
+    addresses = [f"127.0.0.1:{p}" for p in redis[:masters]]
+    said = run(need_command("redis-cli"), "--cluster", "create", *addresses, "--cluster-yes").ok().out
+    last = [int(end) for end in re.findall(r"Master\[\d+\] -> Slots \d+ - (\d+)", said)]
+    assert len(last) == masters and last[-1] == 16383
+    return redis[:masters], last
+
+
+def redis_takes(port, keys):
+    """Whether a master stores these keys itself, and redirects none."""
+    calls = [(b"SET", k, b"1") for k in keys]
+    give_up = time.monotonic() + 60
+    while b"-CLUSTERDOWN" in (answers := redis_command(port, *calls))[-1] and time.monotonic() < give_up:
+        time.sleep(0.05)  # the masters have yet to hear of each other
+    return set(answers) == {b"+OK"}
+
+
 @pytest.mark.parametrize("masters", [3, 7])
 def test_redis_layout(redis, ours, by_policy, masters):
     """A topic with a partition for each master is laid out as redis-cli lays out a new cluster."""
-    cli = need_command("redis-cli")
-    ports = redis[:masters]
-    for port in redis:
-        redis_command(port, (b"FLUSHALL",), (b"CLUSTER", b"RESET", b"HARD"))
-    said = run(cli, "--cluster", "create", *[f"127.0.0.1:{p}" for p in ports], "--cluster-yes").ok().out
-    last = [int(end) for end in re.findall(r"Master\[\d+\] -> Slots \d+ - (\d+)", said)]
-    assert len(last) == masters and last[-1] == 16383
+    ports, last = redis_cluster(redis, masters)
     keys = [f"key-{i}".encode() for i in range(5000)]
     slots = [row["slot"] for row in ours("redis-cluster", keys)]
     want = [next(m for m in range(masters) if slot <= last[m]) for slot in slots]
     assert by_policy({"preset": "redis-cluster", "partitions": masters}, keys) == want
-    # The masters agree: each takes the keys of its own partition.
     for master, port in enumerate(ports):
-        mine = [k for k, owner in zip(keys, want) if owner == master][:200]
-        calls = [(b"SET", k, b"1") for k in mine]
-        give_up = time.monotonic() + 60
-        while b"-CLUSTERDOWN" in (answers := redis_command(port, *calls))[-1] and time.monotonic() < give_up:
-            time.sleep(0.05)  # the masters have yet to hear of each other
-        assert set(answers) == {b"+OK"}
+        assert redis_takes(port, [k for k, owner in zip(keys, want) if owner == master][:200])
+
+
+def test_topic_lines_up_with_redis(redis, kafka, topic, tmp_path):
+    """What it is all for: a Python producer with the plugin, and each partition's keys belong to one Redis master."""
+    ports, _ = redis_cluster(redis, 3)
+    plugin = need_file(BUILD / "keyroute.so", "our own plugin, which 'make' builds,")
+    name = topic("sessions", partitions=3)
+    policy = tmp_path / "policy.json"
+    policy.write_text(json.dumps({"keyroute": 1, "topics": {name: {"preset": "redis-cluster", "partitions": 3}}}))
+    keys = [f"{{user-{i}}}.cart".encode() for i in range(300)] + [f"key-{i}".encode() for i in range(300)]
+    said = run(DEBIAN_PYTHON, PYTHON / "produce.py", "-b", kafka.bootstrap, "-t", name, "--hex-keys", "--report",
+               "-X", f"plugin.library.paths={plugin}", "-X", f"keyroute.policy={policy}",
+               stdin="".join(f"{k.hex()}\tx\n" for k in keys)).ok().out
+    partitions = [int(line.split("\t")[0]) for line in said.splitlines()]
+    assert len(partitions) == len(keys) and set(partitions) == {0, 1, 2}
+    for master, port in enumerate(ports):
+        assert redis_takes(port, [k for k, p in zip(keys, partitions) if p == master])
 
 
 # ---- PostgreSQL -------------------------------------------------------------------------------------------------------
