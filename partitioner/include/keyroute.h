@@ -202,6 +202,57 @@ KR_API int32_t kr_rule_partitions_of_prefix(const kr_rule_t *rule, const void *f
 /** @returns the location of a partition by the rule, borrowed; or NULL when the rule names none for it. */
 KR_API const char *kr_rule_location(const kr_rule_t *rule, int32_t partition);
 
+/* ---- comparing rules ------------------------------------------------------------------------------------------ */
+
+/** How a share was come by. */
+typedef enum {
+        KR_EXACT,       /**< by arithmetic on the maps, over whole periods of the hash                              */
+        KR_SAMPLED,     /**< counted on a million random keys, always the same ones                                 */
+        KR_INDEPENDENT, /**< computed for hashes of different bytes, which have nothing to do with each other       */
+        KR_UNKNOWN      /**< depends on which keys there are, such as for a map by the order of keys                */
+} kr_basis_t;
+
+/**
+ * What share of all hashes each partition gets. Keys that a table pins are not counted: they are so many keys, not a
+ * share of them.
+ * @param shares  partition_cnt elements, the caller's; their sum is 1, or all are 0 when the basis is KR_UNKNOWN
+ */
+KR_API kr_basis_t kr_rule_shares(const kr_rule_t *rule, int32_t partition_cnt, double *shares);
+
+/** Keys that go to one partition by one rule and to another by the other rule. */
+struct kr_flow {
+        int32_t from, to;
+        double share; /**< of all keys */
+};
+
+/** Keys from `start` up to `end` that do, by the order of their bytes. Borrowed from the rules. */
+struct kr_key_range {
+        const void *start, *end; /**< start may be NULL when start_len is 0; end is NULL where there is none */
+        size_t start_len, end_len;
+        int32_t from, to;
+};
+
+/** How two rules differ. */
+struct kr_comparison {
+        kr_basis_t basis;
+        double moved;           /**< share of keys with another partition; 0 when the basis is KR_UNKNOWN */
+        struct kr_flow *flows;  /**< where they go, by falling share; then by partition */
+        size_t flow_cnt;
+        struct kr_key_range *ranges; /**< for two maps of kind range: the ranges whose partition differs */
+        size_t range_cnt;
+        uint64_t pins_same, pins_changed; /**< keys that both pin */
+        uint64_t pins_removed, pins_added; /**< keys that only the first pins, and only the second */
+};
+
+/**
+ * Compares where two rules put the keys of a topic with `a_cnt` partitions by the first and `b_cnt` by the second.
+ * @returns true and *out, the caller's to kr_comparison_release(); or false with *err: a count that a rule refuses, or no
+ *          memory.
+ */
+KR_API bool kr_rule_compare(const kr_rule_t *a, int32_t a_cnt, const kr_rule_t *b, int32_t b_cnt,
+                            struct kr_comparison *out, struct kr_error *err);
+KR_API void kr_comparison_release(struct kr_comparison *comparison);
+
 /* ---- locations ------------------------------------------------------------------------------------------------ */
 
 /** Where partitions live, from a file of its own, such as {"0-11": "site-a", "12-23": "site-b"}. Immutable. */

@@ -33,6 +33,13 @@ static inline int32_t route(const kr_rule_t *rule, struct kr_bytes bytes, int32_
         return map_bytes(rule, bytes, partition_cnt, routing);
 }
 
+int32_t kr_rule_partition_of_bytes(const kr_rule_t *rule, struct kr_bytes bytes, int32_t partition_cnt)
+{
+        struct kr_routing routing = { .hash = 0 };
+
+        return map_bytes(rule, bytes, partition_cnt, &routing);
+}
+
 int32_t kr_rule_partition(const kr_rule_t *rule, const void *key, size_t key_len, int32_t partition_cnt)
 {
         struct kr_routing routing;

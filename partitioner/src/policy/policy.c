@@ -79,8 +79,7 @@ static bool fingerprint(struct kr_rule *rule, const struct kr_json *at, struct k
         return true;
 }
 
-/* Whether two rules take the same bytes from a key and hash them alike. */
-static bool same_hash(const struct kr_rule *a, const struct kr_rule *b)
+bool kr_rule_same_key(const struct kr_rule *a, const struct kr_rule *b)
 {
         char prints[2][KR_FINGERPRINT_SIZE];
         const struct kr_rule *rules[2] = { a, b };
@@ -93,7 +92,7 @@ static bool same_hash(const struct kr_rule *a, const struct kr_rule *b)
                 kr_key_canon(&rules[i]->key, canon);
                 kr_canon_finish(canon, prints[i]);
         }
-        return a->hash == b->hash && !strcmp(prints[0], prints[1]);
+        return !strcmp(prints[0], prints[1]);
 }
 
 const struct kr_rule *kr_policy_rule_named(const kr_policy_t *policy, const char *topic)
@@ -115,7 +114,7 @@ static void find_current(const struct kr_rule *rule, const kr_policy_t *policy, 
                 context->no_current = "has no rule for this topic";
         else if (!current->partition_cnt)
                 context->no_current = "does not pin the partitions of this topic";
-        else if (!same_hash(rule, current))
+        else if (rule->hash != current->hash || !kr_rule_same_key(rule, current))
                 context->no_current = "routes this topic by another key or hash, so that every key would move";
         else {
                 context->current = &current->map;

@@ -33,6 +33,12 @@ struct kr_policy {
  */
 kr_policy_t *kr_policy_build(const struct kr_json *root, const kr_policy_t *current, struct kr_error *err);
 
+/** True when both rules route by the same bytes of a key, whatever they make of them. */
+bool kr_rule_same_key(const struct kr_rule *a, const struct kr_rule *b);
+
+/** As kr_rule_partition(), from the routing bytes on: for planners, who have no keys. The count must have passed the pin. */
+int32_t kr_rule_partition_of_bytes(const struct kr_rule *rule, struct kr_bytes bytes, int32_t partition_cnt);
+
 /** The rule whose topic name or pattern is spelled like this, or NULL. */
 const struct kr_rule *kr_policy_rule_named(const kr_policy_t *policy, const char *topic);
 
