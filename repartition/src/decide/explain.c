@@ -10,7 +10,7 @@
 
 enum { PROOF_MAX = 64 }; /* a component's own pairs on which alternatives are tried first */
 
-static const double SAME_LOSS = 3; /* nats: twenty to one. A function that loses less cannot be ruled out */
+static const double SAME_LEAD = 3; /* nats: twenty to one. A function that is no farther behind cannot be ruled out */
 
 /* ---- how sure --------------------------------------------------------------------------------------------------- */
 
@@ -41,9 +41,33 @@ static bool add_same(struct rp_cause *cause, const struct rp_way *way, int32_t p
                 return false;
         cause->same_as = grown;
         cause->same_as[cause->same_as_cnt++] = (struct rp_function){ way, partition_cnt, 0 };
-        cause->same_always = cause->same_always && partition_cnt == cause->partition_cnt &&
-                             agree_always(cause->way->rule, way->rule, partition_cnt);
         return true;
+}
+
+/* Where a way stands in the order of likelihood; the one that judges stands first. */
+static size_t rank(const struct rp_ways *ways, const struct rp_way *way)
+{
+        return way == &ways->list[ways->judge] ? 0 : 1 + (size_t)(way - ways->list);
+}
+
+/* A class goes by the name of its likeliest member with the same partition count. */
+static void name_class(struct rp_cause *cause, const struct rp_ways *ways)
+{
+        for (size_t i = 0; i < cause->same_as_cnt; i++) {
+                struct rp_function *same = &cause->same_as[i];
+
+                if (same->partition_cnt == cause->partition_cnt && rank(ways, same->way) < rank(ways, cause->way)) {
+                        const struct rp_way *way = cause->way;
+
+                        cause->way = same->way;
+                        same->way = way;
+                }
+        }
+        cause->same_always = cause->same_as_cnt > 0;
+        for (size_t i = 0; i < cause->same_as_cnt; i++)
+                if (cause->same_as[i].partition_cnt != cause->partition_cnt ||
+                    !agree_always(cause->way->rule, cause->same_as[i].way->rule, cause->partition_cnt))
+                        cause->same_always = false;
 }
 
 /* First pairs that only the component explains: what an alternative must explain as well. */
@@ -60,44 +84,35 @@ static size_t find_proof(const struct rp_fit *fit, size_t j, size_t proof[PROOF_
 static bool explains_proof(const struct rp_fit *fit, size_t way, int32_t count, const size_t *proof, size_t cnt)
 {
         for (size_t i = 0, misses = 0; i < cnt; i++)
-                if (!rp_fit_agrees(fit, fit->ways->list[way].rule, count, proof[i]) && ++misses > 3)
+                if (!rp_fit_agrees(fit, way, count, proof[i]) && ++misses > 3)
                         return false;
         return true;
 }
 
 /* Weighs every other function in the component's place: those that fit as well go into same_as. */
-static bool weigh_alternatives(struct rp_fit *fit, size_t j, struct rp_cause *cause)
+static bool weigh_alternatives(const struct rp_fit *fit, size_t j, struct rp_cause *cause)
 {
         const struct rp_pick *pick = &fit->picks[j];
         size_t proof[PROOF_MAX], proof_cnt = find_proof(fit, j, proof);
         double exists = 1 / (1 + exp(pick->price - rp_fit_worth(fit, j)));
         double others = 0;
 
-        cause->same_always = true;
         for (int32_t count = fit->partition_cnt; count >= RP_COUNT_MIN; count--)
                 for (size_t w = 0; w < fit->ways->cnt; w++) {
-                        unsigned char *matches;
-                        double loss;
-                        bool is_current = count == fit->partition_cnt;
+                        double lead;
 
                         if (rp_fit_is_picked(fit, w, count) ||
-                            (is_current ? !fit->is_usable[w] : !fit->ways->list[w].takes_any_count))
+                            (count == fit->partition_cnt ? !fit->is_usable[w] : !fit->ways->list[w].takes_any_count) ||
+                            !explains_proof(fit, w, count, proof, proof_cnt))
                                 continue;
-                        if (!explains_proof(fit, w, count, proof, proof_cnt))
-                                continue;
-                        matches = is_current ? fit->current[w] : rp_fit_matches(fit, w, count);
-                        if (!matches)
-                                return false;
-                        loss = rp_mixture_swap_loss(&fit->mixture, j, matches) + rp_fit_price(fit, count) - pick->price;
-                        if (!is_current)
-                                free(matches);
-                        if (loss >= SAME_LOSS)
-                                others += exp(-loss);
+                        lead = rp_fit_lead(fit, j, w, count) + rp_fit_price(fit, count) - pick->price;
+                        if (lead >= SAME_LEAD)
+                                others += exp(-lead);
                         else if (!add_same(cause, &fit->ways->list[w], count))
                                 return false;
                 }
-        cause->same_always = cause->same_always && cause->same_as_cnt;
         cause->confidence = fmin(exists / (1 + others), 0.9999);
+        name_class(cause, fit->ways);
         return true;
 }
 

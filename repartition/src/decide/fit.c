@@ -50,11 +50,17 @@ static bool gather(struct rp_fit *fit, const struct rp_sample_key *keys, size_t 
         return true;
 }
 
-bool rp_fit_agrees(const struct rp_fit *fit, const kr_rule_t *rule, int32_t partition_cnt, size_t i)
+/* Where that function puts the i-th pair's key. */
+static int32_t predict(const struct rp_fit *fit, size_t way, int32_t partition_cnt, size_t i)
 {
-        const struct rp_pair *pair = &fit->pairs[i];
+        const struct rp_sample_key *key = fit->pairs[i].key;
 
-        return kr_rule_partition(rule, pair->key->key, pair->key->key_len, partition_cnt) == pair->cell->partition;
+        return kr_rule_partition(fit->ways->list[way].rule, key->key, key->key_len, partition_cnt);
+}
+
+bool rp_fit_agrees(const struct rp_fit *fit, size_t way, int32_t partition_cnt, size_t i)
+{
+        return predict(fit, way, partition_cnt, i) == fit->partitions[i];
 }
 
 unsigned char *rp_fit_matches(const struct rp_fit *fit, size_t way, int32_t partition_cnt)
@@ -62,7 +68,7 @@ unsigned char *rp_fit_matches(const struct rp_fit *fit, size_t way, int32_t part
         unsigned char *matches = malloc(fit->cnt + 1);
 
         for (size_t i = 0; matches && i < fit->cnt; i++)
-                matches[i] = rp_fit_agrees(fit, fit->ways->list[way].rule, partition_cnt, i);
+                matches[i] = rp_fit_agrees(fit, way, partition_cnt, i);
         return matches;
 }
 
@@ -159,7 +165,7 @@ static size_t screen_older(const struct rp_fit *fit, struct screened best[SHORTL
                         if (!fit->ways->list[w].takes_any_count)
                                 continue;
                         for (size_t s = 0; s < cnt; s++)
-                                if (rp_fit_agrees(fit, fit->ways->list[w].rule, count, sample[s])) {
+                                if (rp_fit_agrees(fit, w, count, sample[s])) {
                                         it.score += 1 / fit->mixture.likelihoods[sample[s]];
                                         hits++;
                                 }
@@ -243,18 +249,21 @@ static void remove_pick(struct rp_fit *fit, size_t j)
         drop_pick(&gone, fit);
 }
 
+static bool is_explained_by_others(const struct rp_fit *fit, size_t j, size_t i)
+{
+        for (size_t k = 0; k < fit->mixture.component_cnt; k++)
+                if (k != j && fit->picks[k].matches[i])
+                        return true;
+        return false;
+}
+
 /* Pairs that this component explains and no other does. */
 static size_t own_evidence(const struct rp_fit *fit, size_t j)
 {
         size_t own = 0;
 
-        for (size_t i = 0; i < fit->cnt; i++) {
-                bool other = !fit->picks[j].matches[i];
-
-                for (size_t k = 0; k < fit->mixture.component_cnt && !other; k++)
-                        other = k != j && fit->picks[k].matches[i];
-                own += !other;
-        }
+        for (size_t i = 0; i < fit->cnt; i++)
+                own += fit->picks[j].matches[i] && !is_explained_by_others(fit, j, i);
         return own;
 }
 
@@ -275,7 +284,61 @@ static double worth(const struct rp_fit *fit, size_t j)
         return loss;
 }
 
-double rp_fit_worth(const struct rp_fit *fit, size_t j)
+/* Pairs that are looked at by themselves. */
+struct part {
+        int32_t *partitions;
+        unsigned char *mine, *theirs; /* whether the one function, or the other, agrees */
+        size_t cnt;
+};
+
+static bool part_init(struct part *part, size_t max)
+{
+        *part = (struct part){ malloc((max + 1) * sizeof(*part->partitions)), malloc(max + 1), malloc(max + 1), 0 };
+        return part->partitions && part->mine && part->theirs;
+}
+
+static void part_release(struct part *part)
+{
+        free(part->partitions);
+        free(part->mine);
+        free(part->theirs);
+}
+
+/* What one function gains on these pairs over no function at all. */
+static double part_gain(const struct rp_fit *fit, const struct part *part, const unsigned char *matches)
+{
+        struct rp_mixture alone;
+        double gain;
+
+        if (!rp_mixture_init(&alone, part->partitions, part->cnt, fit->partition_cnt))
+                return 0;
+        rp_mixture_fit(&alone);
+        gain = -alone.fit;
+        rp_mixture_add(&alone, matches);
+        rp_mixture_fit(&alone);
+        gain += alone.fit;
+        rp_mixture_release(&alone);
+        return gain;
+}
+
+static double own_worth(const struct rp_fit *fit, size_t j)
+{
+        struct part own;
+        double gain = 0;
+
+        if (part_init(&own, fit->cnt)) {
+                for (size_t i = 0; i < fit->cnt; i++)
+                        if (!is_explained_by_others(fit, j, i)) {
+                                own.mine[own.cnt] = fit->picks[j].matches[i];
+                                own.partitions[own.cnt++] = fit->partitions[i];
+                        }
+                gain = part_gain(fit, &own, own.mine);
+        }
+        part_release(&own);
+        return gain;
+}
+
+static double likeness(const struct rp_fit *fit, size_t j)
 {
         const struct rp_pick *pick = &fit->picks[j];
         int32_t *predicted = malloc((fit->cnt + 1) * sizeof(*predicted));
@@ -283,10 +346,7 @@ double rp_fit_worth(const struct rp_fit *fit, size_t j)
         double dispersion = INFINITY;
 
         for (size_t i = 0; predicted && is_explained && i < fit->cnt; i++) {
-                const struct rp_sample_key *key = fit->pairs[i].key;
-
-                predicted[i] = kr_rule_partition(fit->ways->list[pick->way].rule, key->key, key->key_len,
-                                                 pick->partition_cnt);
+                predicted[i] = predict(fit, pick->way, pick->partition_cnt, i);
                 is_explained[i] = rp_fit_is_explained(fit, i);
                 if (predicted[i] < 0) { /* refused: says nothing */
                         predicted[i] = 0;
@@ -298,7 +358,34 @@ double rp_fit_worth(const struct rp_fit *fit, size_t j)
                                            fit->partition_cnt);
         free(predicted);
         free(is_explained);
-        return worth(fit, j) / dispersion;
+        return dispersion;
+}
+
+double rp_fit_worth(const struct rp_fit *fit, size_t j)
+{
+        return own_worth(fit, j) / likeness(fit, j);
+}
+
+double rp_fit_lead(const struct rp_fit *fit, size_t j, size_t way, int32_t partition_cnt)
+{
+        const struct rp_pick *pick = &fit->picks[j];
+        struct part part;
+        double lead = 0;
+
+        if (part_init(&part, fit->cnt)) {
+                for (size_t i = 0; i < fit->cnt; i++) {
+                        int32_t other = predict(fit, way, partition_cnt, i);
+
+                        if (is_explained_by_others(fit, j, i) || other == predict(fit, pick->way, pick->partition_cnt, i))
+                                continue;
+                        part.mine[part.cnt] = pick->matches[i];
+                        part.theirs[part.cnt] = other == fit->partitions[i];
+                        part.partitions[part.cnt++] = fit->partitions[i];
+                }
+                lead = part_gain(fit, &part, part.mine) - part_gain(fit, &part, part.theirs);
+        }
+        part_release(&part);
+        return lead;
 }
 
 /*

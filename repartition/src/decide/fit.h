@@ -57,13 +57,22 @@ void rp_fit_search(struct rp_fit *fit);
 double rp_fit_price(const struct rp_fit *fit, int32_t partition_cnt);
 
 /**
- * What the fit would lose without the j-th component, less what may come from a likeness between its function and
- * whatever placed the unexplained keys (decide/dispersion.h).
+ * What the j-th component is worth: the log-likelihood it gains on the pairs that no other component explains, less what
+ * may come from a likeness between its function and whatever placed the rest (decide/dispersion.h).
+ *
+ * On those pairs alone, because producers have keys of their own: how often a function is right where another one is
+ * right as well says nothing about it.
  */
 double rp_fit_worth(const struct rp_fit *fit, size_t j);
 
-/** Whether the rule, with that partition count, puts the i-th pair's key where it was seen. */
-bool rp_fit_agrees(const struct rp_fit *fit, const kr_rule_t *rule, int32_t partition_cnt, size_t i);
+/**
+ * By how much log-likelihood the j-th component's function is better than another one, on the pairs where the two differ
+ * and that no other component explains. 0 when they never differ there.
+ */
+double rp_fit_lead(const struct rp_fit *fit, size_t j, size_t way, int32_t partition_cnt);
+
+/** Whether the function, with that partition count, puts the i-th pair's key where it was seen. */
+bool rp_fit_agrees(const struct rp_fit *fit, size_t way, int32_t partition_cnt, size_t i);
 
 /** The same for all pairs. @returns a new array, the caller's to free(); NULL when memory is out. */
 unsigned char *rp_fit_matches(const struct rp_fit *fit, size_t way, int32_t partition_cnt);

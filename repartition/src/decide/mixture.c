@@ -143,23 +143,6 @@ double rp_mixture_gain(const struct rp_mixture *mixture, const unsigned char *ma
         return gain;
 }
 
-double rp_mixture_swap_loss(const struct rp_mixture *mixture, size_t j, const unsigned char *matches)
-{
-        /* A rest of nothing would make one exception a proof; fitted anew it would be about one observation. */
-        double rest = fmax(mixture->rest, 1 / (double)(mixture->cnt + 1));
-        double loss = 0;
-
-        for (size_t i = 0; i < mixture->cnt; i++)
-                if (matches[i] != mixture->matches[j][i]) {
-                        double share = matches[i] ? mixture->shares[j] : -mixture->shares[j];
-                        double likelihood = fmax(mixture->likelihoods[i] + share,
-                                                 rest * mixture->q[mixture->partitions[i]]);
-
-                        loss -= log(likelihood / mixture->likelihoods[i]);
-                }
-        return loss;
-}
-
 double rp_mixture_part(const struct rp_mixture *mixture, size_t j, size_t observation)
 {
         return mixture->matches[j][observation] ? mixture->shares[j] / mixture->likelihoods[observation] : 0;

@@ -55,9 +55,6 @@ void rp_mixture_drop_rest(struct rp_mixture *mixture);
 /** By how much the fit would improve at least if this component came in beside the others as they are. */
 double rp_mixture_gain(const struct rp_mixture *mixture, const unsigned char *matches);
 
-/** By how much the fit would suffer if the j-th component's function were this one instead, shares as they are. */
-double rp_mixture_swap_loss(const struct rp_mixture *mixture, size_t j, const unsigned char *matches);
-
 /** How much of an observation is the j-th component's: 0 to 1. */
 double rp_mixture_part(const struct rp_mixture *mixture, size_t j, size_t observation);
 
