@@ -2,6 +2,7 @@
 #include "io/kafka_sink.h"
 
 #include "clock.h"
+#include "io/zero_time.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -27,6 +28,7 @@ struct kafka_sink {
         int timeout_ms;
         bool is_open;
         int64_t opened_ms;
+        struct rp_zero_time zero;
         unsigned appended;       /* since delivery reports were last looked at */
         struct rp_error failure; /* of the first record that could not be delivered; RP_OK when none */
 };
@@ -72,7 +74,7 @@ static void on_delivery(rd_kafka_t *rk, const rd_kafka_message_t *report, void *
 
 /* ---- the producer ------------------------------------------------------------------------------------------------ */
 
-static rp_err_t make_conf(const struct kafka_sink *sink, rd_kafka_conf_t **out, struct rp_error *err)
+static rp_err_t make_conf(struct kafka_sink *sink, rd_kafka_conf_t **out, struct rp_error *err)
 {
         static const char *const fixed[] = { "enable.idempotence", "true", "acks", "all", "allow.auto.create.topics",
                                              "false", "topic.metadata.refresh.interval.ms", "10000", NULL };
@@ -103,6 +105,8 @@ static rp_err_t make_conf(const struct kafka_sink *sink, rd_kafka_conf_t **out, 
                 rc = rp_client_tune(conf, config, "queue.buffering.max.messages", 20000, err);
         if (rc == RP_OK)
                 rc = rp_client_tune(conf, config, "queue.buffering.max.kbytes", 16384, err);
+        if (rc == RP_OK)
+                rc = rp_zero_time_install(conf, &sink->zero, err);
         if (rc != RP_OK) {
                 rd_kafka_conf_destroy(conf);
                 return rc;
@@ -248,13 +252,10 @@ static rp_err_t sink_append(struct rp_sink *base, const struct rp_record *rec, i
         rd_kafka_message_t **slot = rec->native, *consumed = slot ? *slot : NULL;
         rd_kafka_headers_t *headers = NULL;
         bool is_lent = consumed && rec->value_len >= ZERO_COPY_FROM;
+        int64_t timestamp = rp_zero_time_begin(&sink->zero, rec->timestamp_ms);
         int64_t deadline = 0;
         rd_kafka_resp_err_t kerr;
 
-        if (rec->timestamp_ms == 0)
-                return rp_fail(err, RP_ERR_BAD_RECORD,
-                               "the record at partition %" PRId32 ", offset %" PRId64 " carries the time 0 (1970), for which "
-                               "librdkafka's producer would write the present time", rec->partition, rec->offset);
         if (!consumed)
                 headers = copy_headers(rec);
         else if (rd_kafka_message_detach_headers(consumed, &headers))
@@ -264,7 +265,7 @@ static rp_err_t sink_append(struct rp_sink *base, const struct rp_record *rec, i
                         sink->client.rk, RD_KAFKA_V_RKT(sink->rkt), RD_KAFKA_V_PARTITION(to),
                         RD_KAFKA_V_MSGFLAGS(is_lent ? 0 : RD_KAFKA_MSG_F_COPY),
                         RD_KAFKA_V_KEY(rec->key, rec->key_len), RD_KAFKA_V_VALUE((void *)rec->value, rec->value_len),
-                        RD_KAFKA_V_TIMESTAMP(rec->timestamp_ms),
+                        RD_KAFKA_V_TIMESTAMP(timestamp),
                         RD_KAFKA_V_OPAQUE(is_lent ? (void *)consumed : pack_place(rec)),
                         RD_KAFKA_V_HEADERS(headers), RD_KAFKA_V_END);
                 if (kerr != RD_KAFKA_RESP_ERR__QUEUE_FULL)
@@ -282,6 +283,10 @@ static rp_err_t sink_append(struct rp_sink *base, const struct rp_record *rec, i
         }
         if (is_lent)
                 *slot = NULL; /* ours until its delivery report */
+        if (!rp_zero_time_done(&sink->zero))
+                return rp_fail(err, RP_ERR_BAD_RECORD,
+                               "the record at partition %" PRId32 ", offset %" PRId64 " carries the time 0 (1970), which this "
+                               "librdkafka (%s) cannot write", rec->partition, rec->offset, rd_kafka_version_str());
         if (++sink->appended >= SERVE_EVERY) {
                 sink->appended = 0;
                 rp_client_serve(&sink->client, 0);
