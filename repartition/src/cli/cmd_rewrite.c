@@ -92,6 +92,8 @@ static rp_err_t copy(const struct args *args, const struct rp_prepare_config *co
                         kr_rule_fingerprint(config->rule));
         rc = rp_rewrite_run(&rewrite, report, err);
         rewrite.sink->ops->free(rewrite.sink);
+        if (rc == RP_OK && report->transactions)
+                rc = rp_preparation_await_target(config, err);
         return rc;
 }
 

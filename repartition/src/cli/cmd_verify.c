@@ -39,7 +39,7 @@ static const struct rp_option options[] = {
 };
 static const struct rp_option *const tables[] = { options, NULL };
 
-enum { SETTLE_TRIES = 20 };
+enum { SETTLE_TRIES = 20, STABLE_MS = 20000 };
 
 /* What is compared: two topics, and the range of each, taken at one moment of the job. */
 struct subject {
@@ -71,10 +71,12 @@ static bool is_same_progress(const struct rp_progress *a, const struct rp_progre
 }
 
 /* The progress and the target's end belong together only if the job committed nothing in between. */
-static rp_err_t settle(struct subject *subject, int timeout_ms, struct rp_error *err)
+static rp_err_t settle(struct subject *subject, const struct rp_client_config *client, int timeout_ms, struct rp_error *err)
 {
-        rp_err_t rc = subject->source->ops->bounds(subject->source, subject->source_bounds, err);
+        rp_err_t rc = rp_kafka_source_await_stable(subject->target, client, STABLE_MS, err);
 
+        if (rc == RP_OK)
+                rc = subject->source->ops->bounds(subject->source, subject->source_bounds, err);
         if (rc == RP_OK)
                 rc = rp_kafka_progress(subject->source, &subject->progress, timeout_ms, err);
         for (int i = 0; rc == RP_OK && i < SETTLE_TRIES; i++) {
@@ -290,7 +292,7 @@ static int open_and_compare(const struct args *args, struct subject *subject, co
         if (rc == RP_OK && !rp_progress_init(&subject->progress, subject->source->partition_cnt))
                 rc = rp_fail(&err, RP_ERR_FATAL, "out of memory");
         if (rc == RP_OK)
-                rc = settle(subject, (int)args->timeout_ms, &err);
+                rc = settle(subject, client, (int)args->timeout_ms, &err);
         code = rc == RP_OK ? compare(args, subject, rule) : rp_die("verify", &err);
         rp_progress_release(&subject->progress);
         free(subject->source_bounds);

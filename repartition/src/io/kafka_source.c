@@ -81,10 +81,11 @@ static rp_err_t tune_queues(struct kafka_source *source, rd_kafka_conf_t *conf, 
         return rc;
 }
 
-static rd_kafka_conf_t *make_conf(const struct rp_kafka_source_config *config, struct rp_error *err)
+static rd_kafka_conf_t *make_conf(const struct rp_kafka_source_config *config, const char *isolation,
+                                  struct rp_error *err)
 {
         static const char *const fixed[] = {
-                "isolation.level", "read_committed", "enable.auto.commit", "false", "auto.commit.enable", "false",
+                "enable.auto.commit", "false", "auto.commit.enable", "false",
                 "auto.offset.reset", "error", "check.crcs", "true", "enable.partition.eof", "true",
                 "allow.auto.create.topics", "false", "topic.metadata.refresh.interval.ms", "10000", NULL
         };
@@ -93,6 +94,7 @@ static rd_kafka_conf_t *make_conf(const struct rp_kafka_source_config *config, s
         if (!conf)
                 return NULL;
         if (rp_client_set_all(conf, fixed, err) != RP_OK ||
+            rp_client_set(conf, "isolation.level", isolation, err) != RP_OK ||
             (config->group && rp_client_set(conf, "group.id", config->group, err) != RP_OK) ||
             rp_client_tune(conf, config->client, "fetch.wait.max.ms", 100, err) != RP_OK) {
                 rd_kafka_conf_destroy(conf);
@@ -107,10 +109,10 @@ static rd_kafka_conf_t *make_conf(const struct rp_kafka_source_config *config, s
  * ListOffsets for all partitions at once. librdkafka passes the times -1 and -2 through, which the protocol defines as
  * the end (with read_committed: the last stable offset) and the beginning.
  */
-static rp_err_t list_offsets(struct kafka_source *source, int64_t time, rd_kafka_topic_partition_list_t *list,
-                             struct rp_error *err)
+static rp_err_t list_offsets(struct rp_client *client, const char *topic, int64_t time, int timeout_ms,
+                             rd_kafka_topic_partition_list_t *list, struct rp_error *err)
 {
-        int64_t deadline = rp_clock_ms() + source->timeout_ms;
+        int64_t deadline = rp_clock_ms() + timeout_ms;
 
         for (;;) {
                 rd_kafka_resp_err_t kerr;
@@ -120,15 +122,14 @@ static rp_err_t list_offsets(struct kafka_source *source, int64_t time, rd_kafka
                         list->elems[i].offset = time;
                         list->elems[i].err = RD_KAFKA_RESP_ERR_NO_ERROR;
                 }
-                kerr = rd_kafka_offsets_for_times(source->client.rk, list, left > 5000 ? 5000 : left > 0 ? (int)left : 1);
+                kerr = rd_kafka_offsets_for_times(client->rk, list, left > 5000 ? 5000 : left > 0 ? (int)left : 1);
                 for (int i = 0; i < list->cnt && !kerr; i++)
                         kerr = list->elems[i].err;
                 if (!kerr)
                         return RP_OK;
-                rp_client_serve(&source->client, 100);
+                rp_client_serve(client, 100);
                 if (rp_err_from_kafka(kerr) != RP_ERR_RETRY || rp_clock_ms() >= deadline)
-                        return rp_fail_resp(err, &source->client, kerr, "cannot ask for the offsets of topic \"%s\"",
-                                            source->topic);
+                        return rp_fail_resp(err, client, kerr, "cannot ask for the offsets of topic \"%s\"", topic);
         }
 }
 
@@ -140,11 +141,11 @@ static rp_err_t source_bounds(struct rp_source *base, struct rp_range *ranges, s
 
         for (int32_t p = 0; p < base->partition_cnt; p++)
                 rd_kafka_topic_partition_list_add(list, source->topic, p);
-        rc = list_offsets(source, RD_KAFKA_OFFSET_BEGINNING, list, err);
+        rc = list_offsets(&source->client, source->topic, RD_KAFKA_OFFSET_BEGINNING, source->timeout_ms, list, err);
         for (int32_t p = 0; rc == RP_OK && p < base->partition_cnt; p++)
                 ranges[list->elems[p].partition].first = list->elems[p].offset;
         if (rc == RP_OK)
-                rc = list_offsets(source, RD_KAFKA_OFFSET_END, list, err);
+                rc = list_offsets(&source->client, source->topic, RD_KAFKA_OFFSET_END, source->timeout_ms, list, err);
         for (int32_t p = 0; rc == RP_OK && p < base->partition_cnt; p++)
                 ranges[list->elems[p].partition].end = list->elems[p].offset;
         rd_kafka_topic_partition_list_destroy(list);
@@ -424,7 +425,7 @@ static rp_err_t find_topic(struct kafka_source *source, const struct rp_kafka_so
 {
         struct rp_client scout = { 0 };
         struct rp_topic_info info;
-        rd_kafka_conf_t *conf = make_conf(config, err);
+        rd_kafka_conf_t *conf = make_conf(config, "read_committed", err);
         rp_err_t rc;
 
         if (!conf)
@@ -465,7 +466,7 @@ rp_err_t rp_kafka_source_new(struct rp_source **out, const struct rp_kafka_sourc
                 rc = rp_fail(err, RP_ERR_FATAL, "out of memory");
                 goto fail;
         }
-        conf = make_conf(config, err);
+        conf = make_conf(config, "read_committed", err);
         rc = conf ? tune_queues(source, conf, config->client, config->memory_bytes, source->base.partition_cnt, err)
                   : err->code;
         if (rc != RP_OK) {
@@ -497,4 +498,42 @@ const char *rp_kafka_source_regime(const struct rp_source *base)
 struct rp_client *rp_kafka_source_client(struct rp_source *base)
 {
         return &self(base)->client;
+}
+
+static bool reaches(const struct rp_range *bounds, const rd_kafka_topic_partition_list_t *ends)
+{
+        for (int i = 0; i < ends->cnt; i++)
+                if (bounds[ends->elems[i].partition].end < ends->elems[i].offset)
+                        return false;
+        return true;
+}
+
+rp_err_t rp_kafka_source_await_stable(struct rp_source *base, const struct rp_client_config *client, int timeout_ms,
+                                      struct rp_error *err)
+{
+        struct kafka_source *source = self(base);
+        struct rp_kafka_source_config config = { .client = client, .topic = source->topic };
+        rd_kafka_topic_partition_list_t *ends = rd_kafka_topic_partition_list_new(base->partition_cnt);
+        struct rp_range *bounds = calloc((size_t)base->partition_cnt, sizeof(*bounds));
+        struct rp_client scout = { 0 };
+        rd_kafka_conf_t *conf = make_conf(&config, "read_uncommitted", err);
+        int64_t deadline = rp_clock_ms() + timeout_ms;
+        rp_err_t rc = conf ? rp_client_open(&scout, RD_KAFKA_CONSUMER, conf, err) : err->code;
+
+        if (rc == RP_OK && !bounds)
+                rc = rp_fail(err, RP_ERR_FATAL, "out of memory");
+        for (int32_t p = 0; p < base->partition_cnt; p++)
+                rd_kafka_topic_partition_list_add(ends, source->topic, p);
+        if (rc == RP_OK)
+                rc = list_offsets(&scout, source->topic, RD_KAFKA_OFFSET_END, source->timeout_ms, ends, err);
+        while (rc == RP_OK) {
+                rc = source_bounds(base, bounds, err);
+                if (rc != RP_OK || reaches(bounds, ends) || rp_clock_ms() >= deadline)
+                        break;
+                rp_client_serve(&source->client, 20);
+        }
+        rp_client_close(&scout);
+        rd_kafka_topic_partition_list_destroy(ends);
+        free(bounds);
+        return rc;
 }

@@ -26,6 +26,14 @@ struct rp_kafka_source_config {
 rp_err_t rp_kafka_source_new(struct rp_source **source, const struct rp_kafka_source_config *config,
                              struct rp_error *err);
 
+/**
+ * Waits until everything that is in the topic now can be read committed, up to timeout_ms: brokers write the marks that
+ * end a transaction only after they have answered its commit. Gives up quietly when a transaction stays open.
+ * @param source  a Kafka source of that topic
+ */
+rp_err_t rp_kafka_source_await_stable(struct rp_source *source, const struct rp_client_config *client, int timeout_ms,
+                                      struct rp_error *err);
+
 /** @returns how this source fetches, one line for a log: the librdkafka in use and the queue sizes chosen for it. */
 const char *rp_kafka_source_regime(const struct rp_source *source);
 

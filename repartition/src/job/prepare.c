@@ -13,6 +13,7 @@ enum {
         WHOLE_MAX = 200000, /* a topic of up to so many offsets is surveyed whole */
         SAMPLE = 100000,    /* records of a larger one, from places spread evenly over every partition */
         PLACES = 4,
+        STABLE_MS = 20000,
         ADMIN_MS = 10000
 };
 
@@ -258,6 +259,20 @@ rp_err_t rp_preparation_create_target(const struct rp_preparation *preparation, 
         return rp_cluster_create(rp_kafka_source_client(preparation->source), config->target, config->partition_cnt,
                                  preparation->facts.target.replication_factor, &preparation->target_settings,
                                  config->timeout_ms, err);
+}
+
+rp_err_t rp_preparation_await_target(const struct rp_prepare_config *config, struct rp_error *err)
+{
+        struct rp_kafka_source_config target = { .client = config->client, .topic = config->target,
+                                                 .timeout_ms = config->timeout_ms };
+        struct rp_source *source;
+        rp_err_t rc = rp_kafka_source_new(&source, &target, err);
+
+        if (rc != RP_OK)
+                return rc;
+        rc = rp_kafka_source_await_stable(source, config->client, STABLE_MS, err);
+        source->ops->free(source);
+        return rc;
 }
 
 void rp_preparation_release(struct rp_preparation *preparation)

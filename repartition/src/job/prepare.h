@@ -44,6 +44,9 @@ rp_err_t rp_prepare(struct rp_preparation *preparation, const struct rp_prepare_
 rp_err_t rp_preparation_create_target(const struct rp_preparation *preparation, const struct rp_prepare_config *config,
                                       struct rp_error *err);
 
+/** Waits, a little, until what was committed to the target can be read committed, so that who looks next sees it. */
+rp_err_t rp_preparation_await_target(const struct rp_prepare_config *config, struct rp_error *err);
+
 void rp_preparation_release(struct rp_preparation *preparation);
 
 /** The name under which a rewrite of source into target keeps its progress, unless the user names another. */

@@ -1,0 +1,100 @@
+"""Records as an independent reader sees them, and Java's partitioner written down once more, to judge our tool by."""
+
+import time
+from collections import defaultdict
+from typing import NamedTuple, Optional
+
+
+class Record(NamedTuple):
+    partition: int
+    offset: int
+    timestamp: int  # -1: none
+    key: Optional[bytes]
+    value: Optional[bytes]
+    headers: tuple
+
+    @property
+    def content(self):
+        return self.key, self.value, self.headers, self.timestamp
+
+
+def java_partition(key, partitions):
+    """org.apache.kafka.common.utils.Utils.murmur2, toPositive, modulo."""
+    mask, m = 0xFFFFFFFF, 0x5BD1E995
+    h = 0x9747B28C ^ len(key)
+    for i in range(0, len(key) // 4 * 4, 4):
+        k = int.from_bytes(key[i:i + 4], "little") * m & mask
+        k = (k ^ k >> 24) * m & mask
+        h = (h * m & mask) ^ k
+    tail = key[len(key) // 4 * 4:]
+    if tail:
+        h = (h ^ int.from_bytes(tail, "little")) * m & mask
+    h = (h ^ h >> 13) * m & mask
+    return ((h ^ h >> 15) & 0x7FFFFFFF) % partitions
+
+
+def read(bootstrap, topic):
+    """Everything that a read_committed reader sees, by partition and offset."""
+    from confluent_kafka import Consumer, TopicPartition  # pylint: disable=import-outside-toplevel
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "judge", "isolation.level": "read_committed",
+                         "enable.auto.commit": False, "enable.partition.eof": True, "auto.offset.reset": "error"})
+    try:
+        partitions = list(consumer.list_topics(topic, 30).topics[topic].partitions)
+        starts = [consumer.get_watermark_offsets(TopicPartition(topic, p), 30)[0] for p in partitions]
+        consumer.assign([TopicPartition(topic, p, start) for p, start in zip(partitions, starts)])
+        found, ended = [], set()
+        while len(ended) < len(partitions):
+            for message in consumer.consume(10000, 1):
+                if message.error():
+                    ended.add(message.partition())
+                    assert message.error().name() == "_PARTITION_EOF", message.error()
+                    continue
+                kind, timestamp = message.timestamp()
+                found.append(Record(message.partition(), message.offset(), timestamp if kind else -1, message.key(),
+                                    message.value(), tuple(message.headers() or ())))
+    finally:
+        consumer.close()
+    return sorted(found, key=lambda record: record[:2])
+
+
+def sequences(records):
+    """Key to the list of its records' contents, in the order of partition and offset."""
+    out = defaultdict(list)
+    for record in records:
+        out[record.key].append(record.content)
+    return dict(out)
+
+
+def end_offsets(bootstrap, topic):
+    """Ends of the logs themselves: records of open and aborted transactions count, and the marks that end them."""
+    from confluent_kafka import Consumer, TopicPartition  # pylint: disable=import-outside-toplevel
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "judge", "isolation.level": "read_uncommitted"})
+    try:
+        return [consumer.get_watermark_offsets(TopicPartition(topic, p), 30)[1]
+                for p in sorted(consumer.list_topics(topic, 30).topics[topic].partitions)]
+    finally:
+        consumer.close()
+
+
+def stored_progress(bootstrap, topic, job):
+    """Sum of the offsets that a job has stored, -1 for none."""
+    from confluent_kafka import Consumer, TopicPartition  # pylint: disable=import-outside-toplevel
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": job})
+    try:
+        partitions = consumer.list_topics(topic, 30).topics[topic].partitions
+        offsets = [p.offset for p in consumer.committed([TopicPartition(topic, p) for p in partitions], 30)]
+        return sum(offset for offset in offsets if offset >= 0) if any(offset >= 0 for offset in offsets) else -1
+    finally:
+        consumer.close()
+
+
+def await_progress(bootstrap, topic, job, beyond, process, seconds=60):
+    """Waits until the running process has committed more than that. @returns the progress."""
+    deadline = time.monotonic() + seconds
+    while True:
+        progress = stored_progress(bootstrap, topic, job)
+        if progress > beyond:
+            return progress
+        assert process.poll() is None, f"it ended with {process.returncode} at {progress}, before {beyond} was passed"
+        assert time.monotonic() < deadline, f"no progress beyond {beyond} in {seconds} s"
+        time.sleep(0.1)
