@@ -9,7 +9,7 @@ from records import await_progress, end_offsets, java_partition, read, sequences
 from support import unique
 
 MB = 1 << 20
-SLOW = ("-X", "queue.buffering.max.messages=100", "--transaction-ms", 200)  # so that a job lives for a while
+SLOW = ("-X", "queue.buffering.max.messages=500", "--transaction-ms", 200)  # so that a job lives for a while
 
 
 @pytest.fixture
@@ -242,7 +242,7 @@ def test_stops_in_order_and_goes_on(kafka, topic, target, repartition, number):
 
 def test_brokers_die_in_the_middle(kafka3, topic, target, repartition, librdkafka):
     source = topic("brokers", partitions=6, cluster=kafka3)
-    fill(kafka3.bootstrap, source, 150_000)
+    fill(kafka3.bootstrap, source, 60_000)
     run = ("rewrite", source, target, "--partitions", 10, "-b", kafka3.bootstrap, "--execute", "--output", "json")
     process = repartition.start(*run, *SLOW, librdkafka=librdkafka, stdout=-1, stderr=-1)
     progress = await_progress(kafka3.bootstrap, source, job_of(source, target), 1000, process)

@@ -208,9 +208,25 @@ void rp_client_serve(struct rp_client *client, int timeout_ms)
         rd_kafka_poll(client->rk, timeout_ms);
 }
 
-rp_err_t rp_err_from_kafka(rd_kafka_resp_err_t kerr)
+bool rp_is_refused(rd_kafka_resp_err_t kerr)
 {
         switch (kerr) {
+        case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
+        case RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED:
+        case RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED:
+        case RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
+                return true;
+        default:
+                return false;
+        }
+}
+
+/* Codes of versions newer than the one that this is compiled against. */
+enum { ERR_LOG_TRUNCATION = -139, ERR_DESTROY_BROKER = -137, ERR_UNKNOWN_TOPIC_ID = 100, ERR_INCONSISTENT_TOPIC_ID = 103 };
+
+rp_err_t rp_err_from_kafka(rd_kafka_resp_err_t kerr)
+{
+        switch ((int)kerr) {
         case RD_KAFKA_RESP_ERR_NO_ERROR:
                 return RP_OK;
         case RD_KAFKA_RESP_ERR__FENCED:
@@ -219,6 +235,7 @@ rp_err_t rp_err_from_kafka(rd_kafka_resp_err_t kerr)
                 return RP_ERR_FENCED;
         case RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE:
         case RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET:
+        case ERR_LOG_TRUNCATION:
                 return RP_ERR_INCOMPLETE;
         case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
         case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
@@ -228,6 +245,8 @@ rp_err_t rp_err_from_kafka(rd_kafka_resp_err_t kerr)
         case RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED:
         case RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
         case RD_KAFKA_RESP_ERR_POLICY_VIOLATION:
+        case RD_KAFKA_RESP_ERR__AUTHENTICATION:
+        case RD_KAFKA_RESP_ERR_SASL_AUTHENTICATION_FAILED:
                 return RP_ERR_USAGE;
         case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
         case RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP:
@@ -235,6 +254,17 @@ rp_err_t rp_err_from_kafka(rd_kafka_resp_err_t kerr)
         case RD_KAFKA_RESP_ERR__BAD_MSG:
                 return RP_ERR_BAD_RECORD;
         case RD_KAFKA_RESP_ERR__TRANSPORT:
+        case RD_KAFKA_RESP_ERR__DESTROY:
+        case ERR_DESTROY_BROKER:
+        case RD_KAFKA_RESP_ERR__UNKNOWN_BROKER:
+        case RD_KAFKA_RESP_ERR__RESOLVE:
+        case RD_KAFKA_RESP_ERR_BROKER_NOT_AVAILABLE:
+        case RD_KAFKA_RESP_ERR_REPLICA_NOT_AVAILABLE:
+        case RD_KAFKA_RESP_ERR_FENCED_LEADER_EPOCH:
+        case RD_KAFKA_RESP_ERR_UNKNOWN_LEADER_EPOCH:
+        case RD_KAFKA_RESP_ERR_OFFSET_NOT_AVAILABLE:
+        case ERR_UNKNOWN_TOPIC_ID:
+        case ERR_INCONSISTENT_TOPIC_ID:
         case RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN:
         case RD_KAFKA_RESP_ERR__TIMED_OUT:
         case RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT:
@@ -297,8 +327,8 @@ rp_err_t rp_fail_kafka(struct rp_error *err, const struct rp_client *client, rd_
         if (!kerr)
                 return RP_OK;
         code = rp_err_from_kafka(rd_kafka_error_code(kerr));
-        if (code == RP_ERR_FENCED)
-                ; /* is fatal for librdkafka too, but tells more */
+        if (code == RP_ERR_FENCED || rp_is_refused(rd_kafka_error_code(kerr)))
+                ; /* are fatal for librdkafka too, but tell more */
         else if (rd_kafka_error_is_fatal(kerr))
                 code = RP_ERR_FATAL;
         else if (rd_kafka_error_txn_requires_abort(kerr))

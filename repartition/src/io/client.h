@@ -82,6 +82,9 @@ void rp_client_serve(struct rp_client *client, int timeout_ms);
 rp_err_t rp_fail_resp(struct rp_error *err, const struct rp_client *client, rd_kafka_resp_err_t kerr,
                       const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
+/** True for what an administrator must allow first; trying again is of no use. */
+bool rp_is_refused(rd_kafka_resp_err_t kerr);
+
 /** What librdkafka's error code means for the caller's next step. */
 rp_err_t rp_err_from_kafka(rd_kafka_resp_err_t kerr);
 

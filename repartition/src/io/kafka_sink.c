@@ -50,6 +50,14 @@ static void *pack_place(const struct rp_record *rec)
                                    ((uint64_t)rec->partition & 0xffff) << 1 | 1);
 }
 
+/* An unknown topic is no final word: brokers that come and go say so for a while. */
+static rp_err_t next_step(rd_kafka_resp_err_t kerr)
+{
+        rp_err_t code = rp_err_from_kafka(kerr);
+
+        return code == RP_ERR_BAD_RECORD || code == RP_ERR_FENCED || rp_is_refused(kerr) ? code : RP_ERR_ABORT_BATCH;
+}
+
 static void on_delivery(rd_kafka_t *rk, const rd_kafka_message_t *report, void *opaque)
 {
         struct kafka_sink *sink = opaque;
@@ -61,9 +69,7 @@ static void on_delivery(rd_kafka_t *rk, const rd_kafka_message_t *report, void *
             report->err != RD_KAFKA_RESP_ERR__PURGE_INFLIGHT) {
                 int64_t offset = consumed ? consumed->offset : (int64_t)(packed >> 17);
                 int32_t partition = consumed ? consumed->partition : (int32_t)(packed >> 1 & 0xffff);
-                rp_err_t code = rp_err_from_kafka(report->err);
-
-                rp_fail(&sink->failure, code == RP_ERR_FATAL || code == RP_ERR_RETRY ? RP_ERR_ABORT_BATCH : code,
+                rp_fail(&sink->failure, next_step(report->err),
                         "topic \"%s\", partition %" PRId32 " does not take the record from partition %" PRId32
                         ", offset %" PRId64 " (%zu bytes): %s", sink->topic, report->partition, partition, offset,
                         report->len + report->key_len, rd_kafka_message_errstr(report));
@@ -235,15 +241,15 @@ static rp_err_t fail_append(struct kafka_sink *sink, rd_kafka_resp_err_t kerr, c
                             struct rp_error *err)
 {
         char text[256] = "";
-        rp_err_t rc;
 
         rp_client_serve(&sink->client, 0);
         if (kerr == RD_KAFKA_RESP_ERR__FATAL || kerr == RD_KAFKA_RESP_ERR__FENCED)
                 kerr = rd_kafka_fatal_error(sink->client.rk, text, sizeof(text));
-        rc = rp_fail_resp(err, &sink->client, kerr,
-                          "cannot write the record from partition %" PRId32 ", offset %" PRId64 " (%zu bytes)%s%s",
-                          rec->partition, rec->offset, rec->key_len + rec->value_len, *text ? ": " : "", text);
-        return judge(sink, rc == RP_ERR_FATAL ? RP_ERR_ABORT_BATCH : rc, err);
+        rp_fail_resp(err, &sink->client, kerr,
+                     "cannot write the record from partition %" PRId32 ", offset %" PRId64 " (%zu bytes)%s%s",
+                     rec->partition, rec->offset, rec->key_len + rec->value_len, *text ? ": " : "", text);
+        err->code = next_step(kerr);
+        return judge(sink, err->code, err);
 }
 
 static rp_err_t sink_append(struct rp_sink *base, const struct rp_record *rec, int32_t to, struct rp_error *err)

@@ -112,11 +112,12 @@ static rd_kafka_conf_t *make_conf(const struct rp_kafka_source_config *config, c
 static rp_err_t list_offsets(struct rp_client *client, const char *topic, int64_t time, int timeout_ms,
                              rd_kafka_topic_partition_list_t *list, struct rp_error *err)
 {
-        int64_t deadline = rp_clock_ms() + timeout_ms;
+        int64_t began = rp_clock_ms(), deadline = began + timeout_ms;
 
         for (;;) {
                 rd_kafka_resp_err_t kerr;
                 int64_t left = deadline - rp_clock_ms();
+                bool may_pass;
 
                 for (int i = 0; i < list->cnt; i++) {
                         list->elems[i].offset = time;
@@ -128,7 +129,12 @@ static rp_err_t list_offsets(struct rp_client *client, const char *topic, int64_
                 if (!kerr)
                         return RP_OK;
                 rp_client_serve(client, 100);
-                if (rp_err_from_kafka(kerr) != RP_ERR_RETRY || rp_clock_ms() >= deadline)
+                /* A broker that is starting does not know the topic yet. */
+                may_pass = rp_err_from_kafka(kerr) == RP_ERR_RETRY ||
+                           (rp_clock_ms() - began < CONNECT_MS && (kerr == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART ||
+                                                                   kerr == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC ||
+                                                                   kerr == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION));
+                if (!may_pass || rp_clock_ms() >= deadline)
                         return rp_fail_resp(err, client, kerr, "cannot ask for the offsets of topic \"%s\"", topic);
         }
 }

@@ -1,0 +1,332 @@
+/*
+ * The Kafka edges against librdkafka's mock cluster: what they make of errors. (What transactions promise cannot be
+ * shown there: it keeps no transactional offsets and hides no aborted records. interop-tests do that on a real Kafka.)
+ */
+#define RP_WITH_RDKAFKA
+#include "io/cluster.h"
+#include "io/kafka_sink.h"
+#include "io/kafka_source.h"
+#include "io/reader.h"
+
+#include <librdkafka/rdkafka_mock.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PARTITIONS = 3, RECORDS = 300, PATIENT_MS = 30000, HASTY_MS = 1500 };
+enum { PRODUCE = 0, FETCH = 1, LIST_OFFSETS = 2, METADATA = 3, INIT_PRODUCER_ID = 22, ADD_PARTITIONS = 24, END_TXN = 26 };
+
+static rd_kafka_t *host; /* owns the mock cluster */
+static rd_kafka_mock_cluster_t *mock;
+static struct rp_client_config config;
+static struct rp_error error;
+static struct rp_source *source;
+static struct rp_sink *sink;
+
+static void produce(const char *topic)
+{
+        rd_kafka_conf_t *conf = rd_kafka_conf_new();
+        char text[128];
+        rd_kafka_t *rk;
+
+        rd_kafka_conf_set(conf, "bootstrap.servers", rd_kafka_mock_cluster_bootstraps(mock), text, sizeof(text));
+        rk = rd_kafka_new(RD_KAFKA_PRODUCER, conf, text, sizeof(text));
+        assert_non_null(rk);
+        for (int i = 0; i < RECORDS; i++) {
+                int len = snprintf(text, sizeof(text), "%d", i);
+
+                assert_int_equal(rd_kafka_producev(rk, RD_KAFKA_V_TOPIC(topic), RD_KAFKA_V_PARTITION(i % PARTITIONS),
+                                                   RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_VALUE(text, (size_t)len),
+                                                   RD_KAFKA_V_KEY("k", 1), RD_KAFKA_V_TIMESTAMP(1000 + i), RD_KAFKA_V_END), 0);
+        }
+        assert_int_equal(rd_kafka_flush(rk, PATIENT_MS), 0);
+        rd_kafka_destroy(rk);
+}
+
+static rp_err_t open_source(const char *topic, int timeout_ms)
+{
+        struct rp_kafka_source_config wanted = { .client = &config, .topic = topic, .group = "job",
+                                                 .timeout_ms = timeout_ms };
+
+        return rp_kafka_source_new(&source, &wanted, &error);
+}
+
+static rp_err_t read_all(size_t *cnt)
+{
+        struct rp_range ranges[PARTITIONS];
+        struct rp_reader *reader = rp_reader_new(source, RP_READ_MERGED);
+        struct rp_run run = { 0 };
+        rp_err_t rc = source->ops->bounds(source, ranges, &error);
+
+        *cnt = 0;
+        if (rc == RP_OK)
+                rc = rp_reader_start(reader, ranges, &error);
+        while (rc == RP_OK && !run.done) {
+                rc = rp_reader_next(reader, 100, &run, &error);
+                for (size_t i = 0; i < run.cnt; i++, (*cnt)++)
+                        assert_int_equal(run.records[i].timestamp_ms, 1000 + *cnt); /* merged by time */
+        }
+        rp_reader_free(reader);
+        return rc;
+}
+
+/* ---- source --------------------------------------------------------------------------------------------------------- */
+
+static void test_reads_everything_twice(void **state)
+{
+        size_t cnt;
+
+        (void)state;
+        produce("source");
+        assert_int_equal(open_source("source", PATIENT_MS), RP_OK);
+        assert_int_equal(source->partition_cnt, PARTITIONS);
+        for (int round = 0; round < 2; round++) { /* start() rewinds */
+                assert_int_equal(read_all(&cnt), RP_OK);
+                assert_int_equal(cnt, RECORDS);
+        }
+        assert_non_null(strstr(rp_kafka_source_regime(source), rd_kafka_version_str()));
+}
+
+static void test_passing_trouble_is_sat_out(void **state)
+{
+        static const int16_t requests[] = { FETCH, LIST_OFFSETS };
+        size_t cnt;
+
+        (void)state;
+        produce("source");
+        assert_int_equal(open_source("source", PATIENT_MS), RP_OK);
+        for (size_t i = 0; i < sizeof(requests) / sizeof(*requests); i++) {
+                rd_kafka_mock_push_request_errors(mock, requests[i], 3, RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION,
+                                                  RD_KAFKA_RESP_ERR_KAFKA_STORAGE_ERROR, RD_KAFKA_RESP_ERR__TRANSPORT);
+                if (read_all(&cnt) != RP_OK)
+                        fail_msg("request %d: %s", requests[i], error.text);
+                assert_int_equal(cnt, RECORDS);
+        }
+}
+
+static void test_missing_topic_is_not_made(void **state)
+{
+        struct rp_topic_info info;
+
+        (void)state;
+        assert_int_equal(open_source("nowhere", PATIENT_MS), RP_ERR_USAGE);
+        assert_string_equal(error.text, "topic \"nowhere\" does not exist");
+        assert_int_equal(open_source("source", PATIENT_MS), RP_OK);
+        assert_int_equal(rp_cluster_topic(rp_kafka_source_client(source), "nowhere", PATIENT_MS, &info, &error), RP_OK);
+        assert_false(info.exists);
+        assert_int_equal(rp_cluster_topic(rp_kafka_source_client(source), "source", PATIENT_MS, &info, &error), RP_OK);
+        assert_true(info.exists);
+        assert_int_equal(info.partition_cnt, PARTITIONS);
+        assert_int_equal(info.leaderless_cnt, 0);
+}
+
+static void test_silent_broker_is_waited_for_and_told(void **state)
+{
+        size_t cnt;
+
+        (void)state;
+        produce("source");
+        assert_int_equal(open_source("source", HASTY_MS), RP_OK);
+        rd_kafka_mock_broker_set_down(mock, 1);
+        assert_int_equal(read_all(&cnt), RP_ERR_RETRY);
+        assert_non_null(strstr(error.text, "source"));
+        rd_kafka_mock_broker_set_up(mock, 1);
+        assert_int_equal(read_all(&cnt), RP_OK);
+        assert_int_equal(cnt, RECORDS);
+}
+
+static void test_deleted_records_are_a_gap(void **state)
+{
+        struct rp_range ranges[PARTITIONS] = { { 0, 100 }, { 0, 0 }, { 5000, 6000 } };
+        struct rp_batch batch = { 0 };
+        rp_err_t rc = RP_OK;
+
+        (void)state;
+        produce("source");
+        assert_int_equal(open_source("source", PATIENT_MS), RP_OK);
+        /* Beyond the end of the log is what a log that was truncated looks like. */
+        assert_int_equal(source->ops->start(source, ranges, &error), RP_OK);
+        for (int i = 0; rc == RP_OK && i < 300; i++)
+                rc = source->ops->fetch(source, 2, 100, &batch, &error);
+        assert_int_equal(rc, RP_ERR_INCOMPLETE);
+        assert_non_null(strstr(error.text, "partition 2"));
+        assert_int_equal(batch.cnt, 0);
+}
+
+/* ---- sink ------------------------------------------------------------------------------------------------------------ */
+
+static struct rp_progress progress;
+
+static void open_sink(int timeout_ms)
+{
+        struct rp_kafka_sink_config wanted = { .client = &config, .job = "job", .topic = "target",
+                                               .partition_cnt = PARTITIONS, .timeout_ms = timeout_ms };
+
+        assert_int_equal(open_source("source", timeout_ms), RP_OK);
+        wanted.source = source;
+        assert_int_equal(rp_kafka_sink_new(&sink, &wanted, &error), RP_OK);
+        assert_true(rp_progress_init(&progress, PARTITIONS));
+        assert_int_equal(sink->ops->recover(sink, &progress, &error), RP_OK);
+}
+
+static rp_err_t write_one(const char *value, size_t len)
+{
+        static const struct rp_header headers[] = { { "h", NULL, 0 } };
+        struct rp_record rec = { .partition = 2, .offset = 41, .key = "", .value = value, .value_len = len,
+                                 .headers = headers, .header_cnt = 1, .timestamp_ms = 0 };
+        struct rp_mark mark = { .partition = 2, .next = 42, .note = (char *)"note" };
+        rp_err_t rc = sink->ops->begin(sink, &error);
+
+        if (rc == RP_OK)
+                rc = sink->ops->append(sink, &rec, 1, &error);
+        if (rc == RP_OK)
+                rc = sink->ops->commit(sink, &mark, 1, &error);
+        return rc;
+}
+
+static void test_writes_what_it_was_given(void **state)
+{
+        struct rp_kafka_source_config wanted = { .client = &config, .topic = "target", .headers = true,
+                                                 .timeout_ms = PATIENT_MS };
+        struct rp_range ranges[PARTITIONS];
+        struct rp_batch batch = { 0 };
+        struct rp_source *back;
+
+        (void)state;
+        open_sink(PATIENT_MS);
+        assert_int_equal(write_one(NULL, 0), RP_OK);
+        assert_int_equal(rp_kafka_source_new(&back, &wanted, &error), RP_OK);
+        assert_int_equal(back->ops->bounds(back, ranges, &error), RP_OK);
+        assert_int_equal(back->ops->start(back, ranges, &error), RP_OK);
+        for (int i = 0; !batch.cnt && i < 300; i++)
+                assert_int_equal(back->ops->fetch(back, 1, 100, &batch, &error), RP_OK);
+        assert_int_equal(batch.cnt, 1);
+        assert_non_null(batch.records[0].key); /* empty, not none */
+        assert_int_equal(batch.records[0].key_len, 0);
+        assert_null(batch.records[0].value);
+        assert_int_equal(batch.records[0].timestamp_ms, 0); /* not the present time */
+        assert_int_equal(batch.records[0].header_cnt, 1);
+        assert_string_equal(batch.records[0].headers[0].name, "h");
+        assert_null(batch.records[0].headers[0].value);
+        back->ops->free(back);
+}
+
+static void assert_then_recovers(rp_err_t want, int16_t request, rd_kafka_resp_err_t kerr, size_t cnt)
+{
+        open_sink(PATIENT_MS);
+        for (size_t i = 0; i < cnt; i++)
+                rd_kafka_mock_push_request_errors(mock, request, 1, kerr);
+        assert_int_equal(write_one("v", 1), want);
+        rd_kafka_mock_clear_request_errors(mock, request);
+        assert_int_equal(sink->ops->recover(sink, &progress, &error), RP_OK);
+        assert_int_equal(write_one("v", 1), RP_OK);
+}
+
+static void test_fenced(void **state)
+{
+        (void)state;
+        assert_then_recovers(RP_ERR_FENCED, END_TXN, RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH, 1);
+}
+
+static void test_commit_that_must_abort(void **state)
+{
+        (void)state;
+        assert_then_recovers(RP_ERR_ABORT_BATCH, END_TXN, RD_KAFKA_RESP_ERR_INVALID_PRODUCER_ID_MAPPING, 1);
+}
+
+static void test_lost_sequence(void **state)
+{
+        (void)state;
+        assert_then_recovers(RP_ERR_ABORT_BATCH, PRODUCE, RD_KAFKA_RESP_ERR_UNKNOWN_PRODUCER_ID, 1);
+}
+
+static void test_coordinator_that_is_busy_is_sat_out(void **state)
+{
+        (void)state;
+        open_sink(PATIENT_MS);
+        rd_kafka_mock_push_request_errors(mock, ADD_PARTITIONS, 2, RD_KAFKA_RESP_ERR_CONCURRENT_TRANSACTIONS,
+                                          RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS);
+        rd_kafka_mock_push_request_errors(mock, END_TXN, 2, RD_KAFKA_RESP_ERR_NOT_COORDINATOR,
+                                          RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE);
+        assert_int_equal(write_one("v", 1), RP_OK);
+}
+
+static void test_no_right_to_the_id(void **state)
+{
+        (void)state;
+        open_sink(PATIENT_MS);
+        rd_kafka_mock_push_request_errors(mock, INIT_PRODUCER_ID, 1,
+                                          RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED);
+        assert_int_equal(sink->ops->recover(sink, &progress, &error), RP_ERR_USAGE);
+        assert_non_null(strstr(error.text, "\"job\""));
+}
+
+static void test_refused_record_is_named(void **state)
+{
+        (void)state;
+        open_sink(PATIENT_MS);
+        rd_kafka_mock_push_request_errors(mock, PRODUCE, 1, RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE);
+        assert_int_equal(write_one("v", 1), RP_ERR_BAD_RECORD);
+        assert_non_null(strstr(error.text, "partition 2, offset 41"));
+}
+
+/* Trouble is sat out with librdkafka's own pauses, shortened here. */
+static const char *const quick[] = { "retry.backoff.ms=10", "fetch.error.backoff.ms=10", "reconnect.backoff.ms=10",
+                                     "reconnect.backoff.max.ms=50" };
+
+static int set_up(void **state)
+{
+        rd_kafka_conf_t *conf = rd_kafka_conf_new();
+        char text[128];
+
+        (void)state;
+        host = rd_kafka_new(RD_KAFKA_PRODUCER, conf, text, sizeof(text));
+        mock = host ? rd_kafka_mock_cluster_new(host, 1) : NULL;
+        source = NULL;
+        sink = NULL;
+        if (!mock || rd_kafka_mock_topic_create(mock, "source", PARTITIONS, 1) ||
+            rd_kafka_mock_topic_create(mock, "target", PARTITIONS, 1))
+                return -1;
+        return rp_client_config_read(&config, NULL, quick, sizeof(quick) / sizeof(*quick),
+                                     rd_kafka_mock_cluster_bootstraps(mock), &error) == RP_OK ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+        (void)state;
+        rp_progress_release(&progress);
+        if (sink)
+                sink->ops->free(sink);
+        if (source)
+                source->ops->free(source);
+        rp_client_config_release(&config);
+        rd_kafka_mock_cluster_destroy(mock);
+        rd_kafka_destroy(host);
+        return 0;
+}
+
+#define test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                test(test_reads_everything_twice),
+                test(test_passing_trouble_is_sat_out),
+                test(test_missing_topic_is_not_made),
+                test(test_silent_broker_is_waited_for_and_told),
+                test(test_deleted_records_are_a_gap),
+                test(test_writes_what_it_was_given),
+                test(test_fenced),
+                test(test_commit_that_must_abort),
+                test(test_lost_sequence),
+                test(test_coordinator_that_is_busy_is_sat_out),
+                test(test_no_right_to_the_id),
+                test(test_refused_record_is_named),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
