@@ -142,6 +142,12 @@ KR_API int32_t kr_rule_partitions(const kr_rule_t *rule);
 /** @returns the rule's hash function. */
 KR_API const kr_hash_t *kr_rule_hash(const kr_rule_t *rule);
 
+/** @returns the kind of the rule's map, such as "slots". Static storage. */
+KR_API const char *kr_rule_map(const kr_rule_t *rule);
+
+/** @returns which bytes of a key route, such as "bytes" or "field"; the outermost step. Static storage. */
+KR_API const char *kr_rule_key_use(const kr_rule_t *rule);
+
 /** @returns 16 hex digits over all that routes and nothing else (not names, locations, comments or key order). */
 KR_API const char *kr_rule_fingerprint(const kr_rule_t *rule);
 

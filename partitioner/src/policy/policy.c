@@ -327,6 +327,16 @@ const kr_hash_t *kr_rule_hash(const kr_rule_t *rule)
         return rule->hash;
 }
 
+const char *kr_rule_map(const kr_rule_t *rule)
+{
+        return rule->map.kind->name;
+}
+
+const char *kr_rule_key_use(const kr_rule_t *rule)
+{
+        return rule->key.kind->use;
+}
+
 const char *kr_rule_fingerprint(const kr_rule_t *rule)
 {
         return rule->fingerprint;

@@ -2,6 +2,7 @@
 
 extern const struct rp_command rp_cmd_audit;
 extern const struct rp_command rp_cmd_explain;
+extern const struct rp_command rp_cmd_policy;
 extern const struct rp_command rp_cmd_rewrite;
 extern const struct rp_command rp_cmd_route;
 extern const struct rp_command rp_cmd_sandbox;
@@ -10,6 +11,7 @@ extern const struct rp_command rp_cmd_verify;
 const struct rp_command *const rp_commands[] = {
         &rp_cmd_audit,
         &rp_cmd_explain,
+        &rp_cmd_policy,
         &rp_cmd_rewrite,
         &rp_cmd_route,
         &rp_cmd_sandbox,

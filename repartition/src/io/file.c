@@ -1,0 +1,72 @@
+#include "io/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static rp_err_t fail(struct rp_error *err, const char *path, const char *what)
+{
+        return rp_fail(err, RP_ERR_USAGE, "%.300s: cannot %s: %s", path, what, strerror(errno));
+}
+
+static bool write_all(int fd, const char *data, size_t len)
+{
+        while (len) {
+                ssize_t done = write(fd, data, len);
+
+                if (done < 0 && errno == EINTR)
+                        continue;
+                if (done < 0)
+                        return false;
+                data += done;
+                len -= (size_t)done;
+        }
+        return true;
+}
+
+/* mkstemp() makes files for their owner alone; a new file gets what open() would have given it, an old one keeps its. */
+static mode_t mode_for(const char *path)
+{
+        struct stat st;
+        mode_t mask;
+
+        if (!stat(path, &st))
+                return st.st_mode & 07777;
+        mask = umask(0);
+        umask(mask);
+        return 0666 & ~mask;
+}
+
+rp_err_t rp_file_replace(const char *path, const void *data, size_t len, rp_file_check_fn *check, void *opaque,
+                         struct rp_error *err)
+{
+        char *part;
+        rp_err_t rc = RP_OK;
+        int fd;
+
+        if (asprintf(&part, "%s.XXXXXX", path) < 0)
+                return rp_fail(err, RP_ERR_FATAL, "out of memory");
+        fd = mkstemp(part);
+        if (fd < 0) {
+                rc = fail(err, path, "write a file beside it");
+                goto out;
+        }
+        if (!write_all(fd, data, len) || fchmod(fd, mode_for(path)) || fsync(fd))
+                rc = fail(err, path, "write");
+        if (close(fd) && rc == RP_OK)
+                rc = fail(err, path, "write");
+        if (rc == RP_OK && check)
+                rc = check(part, opaque, err);
+        if (rc == RP_OK && rename(part, path))
+                rc = fail(err, path, "put the new file in place");
+        if (rc != RP_OK)
+                unlink(part);
+out:
+        free(part);
+        return rc;
+}

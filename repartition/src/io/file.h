@@ -1,0 +1,23 @@
+/** Results that go into files: whole, or not at all. */
+#ifndef RP_FILE_H
+#define RP_FILE_H
+
+#include "error.h"
+
+#include <stddef.h>
+
+/**
+ * Looks at the new file while it still has its passing name beside the final one. @returns RP_OK to put it in place, or
+ * an error with *err to throw it away.
+ */
+typedef rp_err_t rp_file_check_fn(const char *path, void *opaque, struct rp_error *err);
+
+/**
+ * Writes a file beside its final name, lets `check` (or NULL) read it back, and only then renames it: whoever opens the
+ * name sees the old file or the new one, and after any error the old one stays.
+ * @returns RP_OK; or RP_ERR_USAGE with *err naming the file.
+ */
+rp_err_t rp_file_replace(const char *path, const void *data, size_t len, rp_file_check_fn *check, void *opaque,
+                         struct rp_error *err);
+
+#endif
