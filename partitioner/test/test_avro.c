@@ -189,6 +189,131 @@ static void test_resolution(void **state)
              "e", "\x02", "OTHER");
 }
 
+#define NAMED(name, fields) "{\"type\":\"record\",\"name\":\"" name "\",\"fields\":[" fields "]}"
+
+static void test_a_default_counts_only_where_its_record_is(void **state)
+{
+        static const char old[] = RECORD(FIELD("c", "[\"null\"," NAMED("C", FIELD("x", "\"int\"")) "]"));
+        static const char new[] = RECORD(FIELD("c", "[\"null\"," NAMED("C", "{\"name\":\"z\",\"type\":\"string\",\"default\":\"eu\"}") "]"));
+        static const char whole[] = RECORD("{\"name\":\"c\",\"type\":" NAMED("C", FIELD("x", "\"int\"") ",{\"name\":\"z\",\"type\":\"string\",\"default\":\"eu\"}")
+                                           ",\"default\":{\"x\":7}}");
+
+        (void)state;
+        JAVA(old, new, "c.z", "\x02\x02", "eu");
+        MISSES(old, new, "c.z", "\0");
+        AVRO(old, new, "c.z", "\x02\x02", "\x04" "eu");
+        /* A default of a whole record is taken apart, and fills its own gaps. */
+        AVRO(RECORD(FIELD("a", "\"int\"")), whole, "c.x,c.z", "\x02", "\x0e\x04" "eu");
+        /* Of a union, the first branch that it fits. */
+        AVRO(RECORD(FIELD("a", "\"int\"")), RECORD("{\"name\":\"z\",\"type\":[\"null\",\"long\"],\"default\":null}"), "z", "\x02", "\0");
+        MISSES(RECORD(FIELD("a", "\"int\"")), RECORD("{\"name\":\"z\",\"type\":[\"null\",\"long\"],\"default\":null}"), "z", "\x02");
+        AVRO(RECORD(FIELD("a", "\"int\"")), RECORD("{\"name\":\"z\",\"type\":[\"null\",\"long\"],\"default\":5}"), "z", "\x02", "\x02\x0a");
+}
+
+static void test_unions_of_records_and_names(void **state)
+{
+        static const char two[] = RECORD(FIELD("c", "[" NAMED("A", FIELD("x", "\"int\"") "," FIELD("id", "\"string\"")) ","
+                                               NAMED("B", FIELD("y", "\"int\"")) "]"));
+        static const char spaces[] = "[{\"type\":\"enum\",\"name\":\"a.E\",\"symbols\":[\"X\"]},"
+                                     "{\"type\":\"enum\",\"name\":\"b.E\",\"symbols\":[\"Y\"]}]";
+
+        (void)state;
+        /* One record of a union has the field, the other does not: there it is missing. */
+        JAVA(two, NULL, "c.id", "\0\x02\x04me", "me");
+        MISSES(two, NULL, "c.id", "\x02\x02");
+        assert_refused(two, NULL, KR_AVRO_AS_JAVA, "c.nowhere", "nowhere");
+        /* The branch of the same full name, not the first of the same unqualified one. */
+        AVRO(spaces, NULL, "", "\x02\0", "\x02\0");
+        JAVA(spaces, NULL, "", "\x02\0", "Y");
+        AVRO("{\"type\":\"enum\",\"name\":\"b.E\",\"symbols\":[\"Y\"]}", spaces, "", "\0", "\x02\0");
+        /* By an alias, with its namespace or in the reader's. */
+        JAVA("{\"type\":\"fixed\",\"name\":\"n.F\",\"size\":2}",
+             "{\"type\":\"fixed\",\"name\":\"n.G\",\"aliases\":[\"F\"],\"size\":2}", "", "ab", "ab");
+        JAVA("{\"type\":\"fixed\",\"name\":\"n.F\",\"size\":2}",
+             "{\"type\":\"fixed\",\"name\":\"m.G\",\"aliases\":[\"n.F\"],\"size\":2}", "", "ab", "ab");
+        /* The specification compares fixeds and enums by their unqualified names. */
+        JAVA("{\"type\":\"fixed\",\"name\":\"n.F\",\"size\":2}", "{\"type\":\"fixed\",\"name\":\"m.F\",\"size\":2}", "", "ab",
+             "ab");
+        MISSES("{\"type\":\"fixed\",\"name\":\"n.F\",\"size\":2}", "{\"type\":\"fixed\",\"name\":\"n.G\",\"size\":2}", "", "ab");
+}
+
+/* A chain of records, each with two fields of the next: 2^cnt values, of what the last one holds. */
+static void chain(char *text, int cnt, const char *last)
+{
+        char *at = text + sprintf(text, "{\"type\":\"record\",\"name\":\"K\",\"fields\":[");
+
+        for (int i = 0; i < cnt; i++) /* defined from the end, so that nothing nests */
+                at += i ? sprintf(at, ",{\"name\":\"d%d\",\"type\":{\"type\":\"array\",\"items\":{\"type\":\"record\",\"name\":\"R%d\","
+                                      "\"fields\":[{\"name\":\"a\",\"type\":\"R%d\"},{\"name\":\"b\",\"type\":\"R%d\"}]}}}", i, i, i - 1, i - 1)
+                        : sprintf(at, "{\"name\":\"d0\",\"type\":{\"type\":\"array\",\"items\":{\"type\":\"record\",\"name\":\"R0\","
+                                      "\"fields\":[{\"name\":\"x\",\"type\":%s}]}}}", last);
+        sprintf(at, ",{\"name\":\"r\",\"type\":\"R%d\"},{\"name\":\"id\",\"type\":\"string\"}]}", cnt - 1);
+}
+
+static void test_exponential_schemas_cost_what_their_bytes_cost(void **state)
+{
+        enum { LEVELS = 60 };
+        char *text = malloc(1 << 16), key[LEVELS + 16] = { 0 };
+
+        (void)state;
+        assert_non_null(text);
+        /* 2^59 nulls take no bytes and no time. */
+        chain(text, LEVELS, "\"null\"");
+        memcpy(key + LEVELS, "\x04ok", 3);
+        assert_projects(text, NULL, KR_AVRO_AS_JAVA, "id", key, LEVELS + 3, "ok", 2);
+        /* An array of 2^61 of them neither. */
+        memcpy(key, "\xfe\xff\xff\xff\xff\xff\xff\xff\x3f", 9);
+        assert_projects(text, NULL, KR_AVRO_AS_JAVA, "id", key, LEVELS + 9 + 3 - 1, NULL, 0);
+        /* 2^59 bytes are not there. */
+        chain(text, LEVELS, "\"boolean\"");
+        assert_projects(text, NULL, KR_AVRO_AS_JAVA, "id", key, 0, NULL, 0);
+        memset(key, 0, sizeof(key));
+        assert_projects(text, NULL, KR_AVRO_AS_JAVA, "id", key, sizeof(key), NULL, 0);
+        free(text);
+}
+
+/* Each step of the path may go through any of many records: their number to the power of its length. */
+static void test_a_path_through_wide_unions_is_refused(void **state)
+{
+        enum { RECORDS = 400 };
+        char *text = malloc(1 << 20), *at = text;
+        struct kr_error err = { "" };
+
+        (void)state;
+        assert_non_null(text);
+        at += sprintf(at, "{\"type\":\"record\",\"name\":\"K\",\"fields\":[{\"name\":\"a\",\"type\":[");
+        for (int i = 0; i < RECORDS; i++)
+                at += sprintf(at, "%s{\"type\":\"record\",\"name\":\"R%d\",\"fields\":[{\"name\":\"a\",\"type\":[\"null\",\"K\"]},"
+                              "{\"name\":\"id\",\"type\":\"string\"}]}", i ? "," : "", i);
+        sprintf(at, "]}]}");
+        assert_null(compile(text, NULL, KR_AVRO_AS_JAVA, "a.a.a.a.a.a.a.a.a.a.a.id", &err));
+        assert_non_null(strstr(err.text, "too large"));
+        free(text);
+}
+
+static void test_long_enums_cost_their_sum(void **state)
+{
+        enum { SYMBOLS = 60000 };
+        char *text = malloc(1 << 20), *at = text, key[3] = { (char)0xbe, (char)0xa9, 7 };
+
+        (void)state;
+        assert_non_null(text);
+        at += sprintf(at, "{\"type\":\"enum\",\"name\":\"E\",\"symbols\":[");
+        for (int i = 0; i < SYMBOLS; i++)
+                at += sprintf(at, "%s\"S%d\"", i ? "," : "", i);
+        sprintf(at, "]}");
+        assert_projects(text, text, KR_AVRO_AS_JAVA, "", key, 3, "S59999", 6);
+        free(text);
+}
+
+static void test_sizes_beyond_32_bits(void **state)
+{
+        (void)state;
+        MISSES(RECORD(FIELD("f", "{\"type\":\"fixed\",\"name\":\"F\",\"size\":4294967297}") "," FIELD("id", "\"string\"")), NULL, "id",
+               "x\x04ok");
+        MISSES("{\"type\":\"fixed\",\"name\":\"F\",\"size\":4294967297}", NULL, "", "x");
+}
+
 static void test_integers_are_spelled_anew(void **state)
 {
         (void)state;
@@ -265,6 +390,12 @@ int main(void)
                 cmocka_unit_test(test_paths),
                 cmocka_unit_test(test_recursion),
                 cmocka_unit_test(test_resolution),
+                cmocka_unit_test(test_a_default_counts_only_where_its_record_is),
+                cmocka_unit_test(test_unions_of_records_and_names),
+                cmocka_unit_test(test_exponential_schemas_cost_what_their_bytes_cost),
+                cmocka_unit_test(test_a_path_through_wide_unions_is_refused),
+                cmocka_unit_test(test_long_enums_cost_their_sum),
+                cmocka_unit_test(test_sizes_beyond_32_bits),
                 cmocka_unit_test(test_integers_are_spelled_anew),
                 cmocka_unit_test(test_refusals),
                 cmocka_unit_test(test_a_schema_of_hostile_size_is_refused),

@@ -88,6 +88,8 @@ static bool skip_taken(struct cursor *in, const struct kr_avro_take *take)
 {
         int64_t value;
 
+        if (take->literal.data)
+                return true;
         switch (take->writer) {
         case KR_AVRO_NULL:
                 return true;
@@ -303,6 +305,8 @@ static bool add_field(const struct kr_avro_plan *plan, const struct found *field
         bool java = plan->form == KR_AVRO_AS_JAVA;
         unsigned char out[10];
 
+        if (take->literal.data)
+                return kr_scratch_add(scratch, take->literal.data, take->literal.len);
         if (!java && !kr_scratch_add(scratch, take->prefix, take->prefix_len))
                 return false;
         switch (take->writer) {
@@ -349,7 +353,7 @@ kr_key_outcome_t kr_avro_plan_project(const struct kr_avro_plan *plan, struct kr
                 return KR_KEY_MISSING;
         /* The most common case needs no copy, and so no limit to the length either. */
         if (plan->slot_cnt == 1 && plan->form == KR_AVRO_AS_JAVA && found[0].take) {
-                kr_avro_type_t type = found[0].take->writer;
+                kr_avro_type_t type = found[0].take->literal.data ? KR_AVRO_NULL : found[0].take->writer;
 
                 if (type == KR_AVRO_STRING || type == KR_AVRO_BYTES) {
                         *bytes = content(found[0].raw);
@@ -360,13 +364,9 @@ kr_key_outcome_t kr_avro_plan_project(const struct kr_avro_plan *plan, struct kr
                         return KR_KEY_PROJECTED;
                 }
         }
-        for (size_t i = 0; i < plan->slot_cnt; i++) {
-                const struct kr_bytes *literal = &plan->literals[i];
-
-                if (found[i].take ? !add_field(plan, &found[i], scratch)
-                                  : !literal->data || !kr_scratch_add(scratch, literal->data, literal->len))
+        for (size_t i = 0; i < plan->slot_cnt; i++)
+                if (!found[i].take || !add_field(plan, &found[i], scratch))
                         return KR_KEY_MISSING;
-        }
         *bytes = (struct kr_bytes){ scratch->data + start, scratch->used - start };
         return KR_KEY_PROJECTED;
 }
@@ -379,9 +379,8 @@ void kr_avro_plan_free(struct kr_avro_plan *plan)
                 for (size_t s = 0; plan->takes[i].symbols && s < plan->takes[i].symbol_cnt; s++)
                         free((void *)plan->takes[i].symbols[s].data);
                 free(plan->takes[i].symbols);
+                free((void *)plan->takes[i].literal.data);
         }
-        for (size_t i = 0; i < KR_AVRO_SLOT_MAX; i++)
-                free((void *)plan->literals[i].data);
         free(plan->takes);
         free(plan->code);
         free(plan);
@@ -391,10 +390,10 @@ size_t kr_avro_plan_memory(const struct kr_avro_plan *plan)
 {
         size_t sum = sizeof(*plan) + plan->code_cnt * sizeof(*plan->code) + plan->take_cnt * sizeof(*plan->takes);
 
-        for (size_t i = 0; i < plan->take_cnt; i++)
+        for (size_t i = 0; i < plan->take_cnt; i++) {
+                sum += plan->takes[i].literal.len;
                 for (size_t s = 0; s < plan->takes[i].symbol_cnt && plan->takes[i].symbols; s++)
                         sum += sizeof(struct kr_bytes) + plan->takes[i].symbols[s].len;
-        for (size_t i = 0; i < KR_AVRO_SLOT_MAX; i++)
-                sum += plan->literals[i].len;
+        }
         return sum;
 }

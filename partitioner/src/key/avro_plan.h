@@ -64,6 +64,7 @@ struct kr_avro_take {
         size_t prefix_len;
         struct kr_bytes *symbols;  /* ENUM: the output for each of the writer's symbols; data NULL: none. Owned with their bytes */
         size_t symbol_cnt;
+        struct kr_bytes literal;   /* the writer lacks the field: the whole output, prefix included. Else data NULL. Owned */
 };
 
 struct kr_avro_plan {
@@ -71,7 +72,6 @@ struct kr_avro_plan {
         size_t code_cnt;
         struct kr_avro_take *takes;
         size_t take_cnt;
-        struct kr_bytes literals[KR_AVRO_SLOT_MAX]; /* the output where the writer lacks the field; data NULL: none. Owned */
         size_t slot_cnt;
         kr_avro_form_t form;
 };

@@ -95,7 +95,8 @@ static struct kr_named *define(struct kr_names *names, json_t *node, const char 
         dot = strrchr(full, '.');
         grown = &names->named[names->cnt];
         *grown = (struct kr_named){ node, keep(names, full, strlen(full)),
-                                    keep(names, full, dot ? (size_t)(dot - full) : 0), UINT32_MAX };
+                                    keep(names, full, dot ? (size_t)(dot - full) : 0), UINT32_MAX,
+                                    KR_EMPTINESS_UNKNOWN };
         if (!grown->full || !grown->space ||
             json_object_set_new_nocheck(names->index, full, json_integer((json_int_t)names->cnt)))
                 return fail(err, "out of memory for", full), NULL;

@@ -22,11 +22,15 @@ typedef enum {
         KR_T_UNION
 } kr_type_t;
 
+/** Whether a record's data has any bytes; found out when it is first asked. */
+typedef enum { KR_EMPTINESS_UNKNOWN, KR_NOT_EMPTY, KR_EMPTY } kr_emptiness_t;
+
 struct kr_named {
         json_t *node;       /* the definition, borrowed from its document */
         const char *full;   /* namespace.name, owned by the table */
         const char *space;  /* its namespace, "" for none; owned by the table */
         uint32_t pc;        /* for the compiler: where its skipping code stands; UINT32_MAX: nowhere yet */
+        kr_emptiness_t emptiness; /* for the compiler, of a record */
 };
 
 struct kr_names {
