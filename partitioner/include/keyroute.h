@@ -102,6 +102,9 @@ KR_API kr_policy_t *kr_policy_load(const char *path, struct kr_error *err);
 /** The same from memory; `name` stands for the file name in messages. Files that the policy names need full paths. */
 KR_API kr_policy_t *kr_policy_parse(const char *json, size_t len, const char *name, struct kr_error *err);
 
+/** The same as if the text stood in the file `path`: files that the policy names are looked for from there. */
+KR_API kr_policy_t *kr_policy_parse_at(const char *json, size_t len, const char *path, struct kr_error *err);
+
 /** A policy that routes every topic by this hash, modulo its partition count. NULL with *err for an unknown name. */
 KR_API kr_policy_t *kr_policy_from_hash(const char *hash_name, struct kr_error *err);
 

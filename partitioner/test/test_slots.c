@@ -232,6 +232,8 @@ static void test_text_compiles_as_its_file_does(void **state)
         assert_non_null(strstr(err.text, "cut.json: line 1"));
         assert_null(kr_policy_compile_text(table, strlen(table), "/there/p.json", NULL, false, &err));
         assert_non_null(strstr(err.text, "/there/no-such.tsv"));
+        assert_null(kr_policy_parse_at(table, strlen(table), "/there/p.json", &err));
+        assert_non_null(strstr(err.text, "/there/no-such.tsv"));
 }
 
 static void test_growing_a_plain_topic_moves_a_quarter(void **state)

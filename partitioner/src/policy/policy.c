@@ -242,6 +242,18 @@ kr_policy_t *kr_policy_parse(const char *json, size_t len, const char *name, str
         return policy;
 }
 
+kr_policy_t *kr_policy_parse_at(const char *json, size_t len, const char *path, struct kr_error *err)
+{
+        struct kr_document doc;
+        kr_policy_t *policy;
+
+        if (!kr_document_parse(&doc, json, len, path, err))
+                return NULL;
+        policy = kr_policy_build(&doc.root, NULL, err);
+        kr_document_release(&doc);
+        return policy;
+}
+
 kr_policy_t *kr_policy_load(const char *path, struct kr_error *err)
 {
         struct kr_document doc;
