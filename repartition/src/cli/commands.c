@@ -3,6 +3,7 @@
 extern const struct rp_command rp_cmd_audit;
 extern const struct rp_command rp_cmd_explain;
 extern const struct rp_command rp_cmd_policy;
+extern const struct rp_command rp_cmd_rebalance;
 extern const struct rp_command rp_cmd_rewrite;
 extern const struct rp_command rp_cmd_route;
 extern const struct rp_command rp_cmd_sandbox;
@@ -12,6 +13,7 @@ const struct rp_command *const rp_commands[] = {
         &rp_cmd_audit,
         &rp_cmd_explain,
         &rp_cmd_policy,
+        &rp_cmd_rebalance,
         &rp_cmd_rewrite,
         &rp_cmd_route,
         &rp_cmd_sandbox,
