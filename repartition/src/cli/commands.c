@@ -1,6 +1,7 @@
 #include "cli/command.h"
 
 extern const struct rp_command rp_cmd_audit;
+extern const struct rp_command rp_cmd_estimate;
 extern const struct rp_command rp_cmd_explain;
 extern const struct rp_command rp_cmd_policy;
 extern const struct rp_command rp_cmd_rebalance;
@@ -11,6 +12,7 @@ extern const struct rp_command rp_cmd_verify;
 
 const struct rp_command *const rp_commands[] = {
         &rp_cmd_audit,
+        &rp_cmd_estimate,
         &rp_cmd_explain,
         &rp_cmd_policy,
         &rp_cmd_rebalance,
