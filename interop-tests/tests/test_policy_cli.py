@@ -254,3 +254,21 @@ def test_keys_that_cannot_be_read(policy, write, tmp_path):
     assert f"{tmp_path / 'k'}: line 2:" in error
     (tmp_path / "k").write_text("")
     assert "there are no keys in it" in policy("diff", a, b, "--keys", tmp_path / "k").ends_with(2).err
+
+
+# ---- route --first-part -----------------------------------------------------------------------------------------------
+
+
+def test_route_lists_the_partitions_of_a_first_part(write, repartition):
+    path = write("p.json", {"t": {"partitions": 96, "map": {"kind": "two-level", "delimiter": "|", "fanout": 8}}})
+    out = repartition("route", "--policy", path, "--first-part", "tenant-7").ok().out
+    key, partitions = out.rstrip("\n").split("\t")
+    partitions = [int(p) for p in partitions.split(",")]
+    assert key == "tenant-7" and len(partitions) == 8
+    keys = "\n".join(f"tenant-7|{n}" for n in range(500))
+    rows = repartition("route", "--policy", path, stdin=keys).ok().out.splitlines()
+    assert {int(row.split("\t")[1]) for row in rows} == set(partitions)
+    assert repartition("route", "--policy", path, "--first-part", "tenant-7", "--output", "json").ok().json() == {
+        "key": "dGVuYW50LTc=", "key_text": "tenant-7", "partitions": partitions}
+    assert repartition("route", "--partitions", 3, "--first-part", "x").ok().out == "x\t0,1,2\n"
+    assert "leave --first-part out" in repartition("route", "--partitions", 3, "--all-hashes", "--first-part", "x").ends_with(2).err

@@ -20,6 +20,7 @@ struct args {
         const char *keys_file;
         const char *locations_file;
         const char *preset;
+        bool first_part;
         bool all_hashes;
         bool list_hashes;
         bool list_presets;
@@ -41,6 +42,9 @@ static const struct rp_option options[] = {
           "where another store puts the keys, such as redis-cluster or elasticsearch:shards=8", NULL, 0, 0, NULL },
         { "list-presets", 0, RP_OPT_FLAG, offsetof(struct args, list_presets), NULL,
           "list the presets, what they print and what they take; no keys", NULL, 0, 0, NULL },
+        { "first-part", 0, RP_OPT_FLAG, offsetof(struct args, first_part), NULL,
+          "keys are first parts, as the map splits them: print every partition that can hold a key of one", NULL, 0, 0,
+          NULL },
         { "all-hashes", 0, RP_OPT_FLAG, offsetof(struct args, all_hashes), NULL,
           "what every hash function that clients use makes of each key", NULL, 0, 0, NULL },
         { "list-hashes", 0, RP_OPT_FLAG, offsetof(struct args, list_hashes), NULL,
@@ -226,6 +230,32 @@ static void print_routing(struct router *router, const char *text, size_t len, b
         putchar('\n');
 }
 
+/* What a query for all keys with this first part has to read. */
+static rp_err_t print_partitions_of(const struct router *router, const char *text, size_t len, bool json,
+                                    struct rp_error *err)
+{
+        int32_t *partitions = malloc((size_t)router->partition_cnt * sizeof(*partitions));
+        int32_t cnt;
+
+        if (!partitions)
+                return rp_fail(err, RP_ERR_FATAL, "out of memory");
+        cnt = kr_rule_partitions_of_prefix(router->rule, router->key.data, router->key.len, router->partition_cnt,
+                                           partitions, router->partition_cnt);
+        if (json) {
+                putchar('{');
+                rp_print_json_key(stdout, router->key.data, router->key.len);
+                fputs(", \"partitions\": [", stdout);
+        } else {
+                fwrite(text, 1, len, stdout);
+                putchar('\t');
+        }
+        for (int32_t i = 0; i < cnt; i++)
+                printf("%s%" PRId32, i ? json ? ", " : "," : "", partitions[i]);
+        puts(json ? "]}" : "");
+        free(partitions);
+        return RP_OK;
+}
+
 static rp_err_t route_key(struct router *router, const char *text, size_t len, struct rp_error *err)
 {
         bool json = rp_is_json(&router->args->common);
@@ -236,6 +266,8 @@ static rp_err_t route_key(struct router *router, const char *text, size_t len, s
         if (router->preset)
                 return rp_print_placement(router->preset, router->args->preset, &router->key, text, len,
                                           router->locations, json, err);
+        if (router->args->first_part)
+                return print_partitions_of(router, text, len, json, err);
         if (router->args->all_hashes)
                 print_all_hashes(router, text, len, json);
         else
@@ -315,6 +347,7 @@ static rp_err_t choose_preset(struct router *router, struct rp_error *err)
                             : args->topic            ? "--topic"
                             : args->partitions       ? "--partitions"
                             : args->all_hashes       ? "--all-hashes"
+                            : args->first_part       ? "--first-part"
                                                      : NULL;
 
         if (other)
@@ -337,6 +370,8 @@ static rp_err_t prepare(struct router *router, struct rp_error *err)
         if (args->all_hashes && !args->preset && (args->policy.policy_file || args->policy.hash))
                 return rp_fail(err, RP_ERR_USAGE, "--all-hashes compares the functions; leave %s out",
                                args->policy.policy_file ? "--policy" : "--hash");
+        if (args->all_hashes && args->first_part)
+                return rp_fail(err, RP_ERR_USAGE, "--all-hashes compares hashes of whole keys; leave --first-part out");
         if (args->preset ? choose_preset(router, err) != RP_OK : choose_rule(router, err) != RP_OK)
                 return err->code;
         for (size_t i = 0, cnt = 0; args->all_hashes && (hash = kr_hash_at(i)); i++) {
@@ -403,10 +438,12 @@ const struct rp_command rp_cmd_route = {
                 "nothing else. With --key-format hex and base64 an empty line is the empty key.\n\n"
                 "The rule is Java's (murmur2) unless --hash or --policy says otherwise. A key that the policy refuses\n"
                 "is printed as \"refused\", and the exit code is then 1.\n\n"
+                "With --first-part, KEY and the partitions that a query for all keys with that first part must read: a few\n"
+                "where the policy's map splits keys (two-level, table with a delimiter), else all of them.\n\n"
                 "With --preset, KEY and what the store itself would say: its slot, shard or token, then what it was made\n"
                 "from; --list-presets names the columns. Numbers and UUIDs are keys by --key-format.\n\n"
                 "With --output json one object a line: key (base64), key_text (where it is printable), hash,\n"
-                "hash_value, partition, location; or preset and the columns by their names.",
+                "hash_value, partition, location; or partitions; or preset and the columns by their names.",
         .examples = "  repartition route --partitions 12 customer-42\n"
                     "  repartition route --policy keyroute.json --topic orders < keys.txt\n"
                     "  repartition route --partitions 12 --all-hashes customer-42\n"
