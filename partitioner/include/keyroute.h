@@ -281,6 +281,25 @@ KR_API const char *kr_locations_name(const kr_locations_t *locations, int32_t pa
 /** Frees; NULL is allowed. */
 KR_API void kr_locations_free(kr_locations_t *locations);
 
+/**
+ * Shares a topic's partitions out among locations of unequal capacity, moving as few as possible.
+ *
+ * Without weights each location gets its quota by largest remainder, so it is within one partition of its due share, and
+ * exactly those partitions move that somebody has too much. Among equal remainders the one who holds more keeps it.
+ *
+ * With weights the shares of the total weight count. Whoever is homeless goes first, heaviest first, to the location that
+ * lacks most; then partitions move from locations that have too much to those that lack. Afterwards every location is
+ * above its due by less than its lightest partition, and below it by less than the lightest partition of any location
+ * that is above. (To do better is to solve bin packing; the number of moves is small, not proven smallest.)
+ *
+ * @param capacities  of each location, in any unit; each at most 10^12, not all 0; 0 empties a location
+ * @param weights     of each partition, such as its records; their sum fits 63 bits. NULL or all 0: they count alike
+ * @param owners      in: the index of the location that each partition has, or -1; out: the one it shall have
+ * @returns false when memory is out. The same input gives the same answer everywhere.
+ */
+KR_API bool kr_place(const uint64_t *capacities, size_t location_cnt, const uint64_t *weights, int32_t *owners,
+                     size_t partition_cnt);
+
 /** @returns one line that tells why a negative result was given, for this rule and count. Static per code. */
 KR_API const char *kr_strerror(int32_t err);
 
