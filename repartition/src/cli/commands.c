@@ -3,6 +3,7 @@
 extern const struct rp_command rp_cmd_audit;
 extern const struct rp_command rp_cmd_estimate;
 extern const struct rp_command rp_cmd_explain;
+extern const struct rp_command rp_cmd_place;
 extern const struct rp_command rp_cmd_plan;
 extern const struct rp_command rp_cmd_policy;
 extern const struct rp_command rp_cmd_rebalance;
@@ -15,6 +16,7 @@ const struct rp_command *const rp_commands[] = {
         &rp_cmd_audit,
         &rp_cmd_estimate,
         &rp_cmd_explain,
+        &rp_cmd_place,
         &rp_cmd_plan,
         &rp_cmd_policy,
         &rp_cmd_rebalance,
