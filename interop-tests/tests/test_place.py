@@ -1,10 +1,12 @@
 """Placing partitions: what is printed can be used, by a policy and by Kafka's own tool, and nothing bad is half-written."""
 
 import json
+import re
 
 import pytest
-from support import unique
+from support import BUILD, ROOT, need_command, run, unique
 
+PAGE = (ROOT / "docs" / "capacity.md").read_text()
 SITES = "site-a=6,site-b=6,site-c=3"
 THIRTY = {"0-11": "site-a", "12-23": "site-b", "24-29": "site-c"}
 
@@ -45,6 +47,26 @@ def test_locations_as_the_issue_says(place):
     assert place("--partitions", 30, "--capacity", SITES, "--quiet").ok().err == ""
     report = place("--partitions", 30, "--capacity", SITES, "--output", "json").ok().json()
     assert report["locations"] == THIRTY and report["spread"] == 1 and "moves" not in report
+
+
+def test_the_page_shows_what_is_printed(place):
+    shown = re.search(r"```\n\$ repartition place (--partitions .*)\n(.*)\n```", PAGE)
+    done = place(*shown[1].split()).ok()
+    assert done.out == shown[2] + "\n"
+    assert f"```\n{done.err}```" in PAGE
+
+
+def test_the_pages_program_picks_locations(place, tmp_path):
+    need_command("cc")
+    source, program, policy = tmp_path / "pool.c", tmp_path / "pool", tmp_path / "policy.json"
+    source.write_text(re.search(r"```c\n(.*?)```", PAGE, re.S)[1])
+    run("cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-I", ROOT / "partitioner" / "include", "-o", program, source,
+        BUILD / "libkeyroute.a", "-ljansson", "-lz", "-ldl").ok()
+    policy.write_text(json.dumps({"keyroute": 1, "topics": {"orders": {
+        "partitions": 30, "hash": "crc32",
+        "locations": json.loads(place("--partitions", 30, "--capacity", SITES, "-q").ok().out)}}}))
+    assert run(program, policy, "orders", "240717C6P0LS-483553", "example-record-id").ok().out == \
+        "240717C6P0LS-483553\tsite-b\nexample-record-id\tsite-b\n"
 
 
 def test_the_fewest_partitions_move(place, tmp_path):
@@ -391,14 +413,15 @@ def test_a_plan_that_cannot_be_written_leaves_nothing(place, now, tmp_path):
 # ---- a real cluster ---------------------------------------------------------------------------------------------------
 
 
-def described(cluster, topic):
-    """What Kafka itself says it holds: {partition: replicas}."""
+def described(cluster, topic, leaders=False):
+    """What Kafka itself says it holds: {partition: replicas}, or {partition: the broker that leads}."""
     found = {}
     for line in cluster.tool("kafka-topics", "--bootstrap-server", cluster.bootstrap, "--describe", "--topic",
                              topic).ok().out.splitlines():
         fields = dict(field.split(": ", 1) for field in line.split("\t") if ": " in field)
         if "Partition" in fields:
-            found[int(fields["Partition"])] = [int(b) for b in fields["Replicas"].split(",")]
+            replicas = [int(b) for b in fields["Replicas"].split(",")]
+            found[int(fields["Partition"])] = int(fields["Leader"]) if leaders else replicas
     return found
 
 
@@ -445,6 +468,9 @@ def test_kafkas_own_tool_carries_out_the_plan_and_the_way_back(place, kafka3, kc
     assert after == before | {p: r for (_, p), r in lists(plan).items()}
     assert [sum(b in r for r in after.values()) for b in (1, 2, 3)] == [12, 6, 6]
     assert [sum(b == r[0] for r in after.values()) for b in (1, 2, 3)] == [6, 3, 3]
+    kafka3.tool("kafka-leader-election", "--bootstrap-server", kafka3.bootstrap, "--election-type", "preferred",
+                "--path-to-json-file", out).ok()
+    assert described(kafka3, topic, leaders=True) == {p: r[0] for p, r in after.items()}
     again = place(*args, "--output", "json").ok().json()
     assert again["moves"] == {"replicas": 0, "replicas_least": 0, "leaders": 0, "partitions": 0, "weight": 0}
     assert repartition("audit", topic, "-b", kafka3.bootstrap, "--output", "json").ok().json()["records"] == records

@@ -241,7 +241,9 @@ static void print_next_steps(const struct rp_plan_report *report, FILE *out)
                 return;
         fputs("          kafka-leader-election --bootstrap-server ", out);
         rp_text_shell_word(out, bootstrap);
-        fputs(" --election-type preferred --all-topic-partitions\n", out);
+        fputs(" --election-type preferred --path-to-json-file ", out);
+        rp_text_shell_word(out, report->out_path);
+        fputc('\n', out);
 }
 
 void rp_plan_report_print(const struct rp_plan_report *report, FILE *out)
