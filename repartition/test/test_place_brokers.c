@@ -46,7 +46,7 @@ static void add_random(struct cluster *cluster, int32_t partition, uint64_t weig
         add(cluster, partition, weight, cnt, replicas);
 }
 
-static void plan_of(struct cluster *cluster, struct rp_plan *plan)
+static void plan_of(struct cluster *cluster, struct rp_placement *plan)
 {
         struct rp_error err = { 0 };
 
@@ -66,7 +66,7 @@ static const struct rp_broker *broker(const struct cluster *cluster, int32_t id)
 }
 
 /* Distinct brokers with capacity, as many as before, racks no more uneven than their sizes make them. */
-static void assert_valid(const struct cluster *cluster, const struct rp_plan *plan)
+static void assert_valid(const struct cluster *cluster, const struct rp_placement *plan)
 {
         for (size_t p = 0; p < plan->next.cnt; p++) {
                 const struct rp_holding *holding = &plan->next.items[p];
@@ -216,7 +216,7 @@ static bool is_within_one(const struct cluster *cluster, const struct small *pla
         return true;
 }
 
-static bool is_due_by_capacity_alone(const struct cluster *cluster, const struct rp_plan *plan)
+static bool is_due_by_capacity_alone(const struct cluster *cluster, const struct rp_placement *plan)
 {
         uint64_t sum = 0;
 
@@ -272,7 +272,7 @@ static void test_no_plan_is_better(void **state)
         (void)state;
         for (int round = 0; round < 800; round++) {
                 struct cluster cluster;
-                struct rp_plan plan;
+                struct rp_placement plan;
                 struct small ours = { 0 }, other = { 0 };
                 struct best best = { { INT64_MAX, 0, 0 }, { INT64_MAX, 0, 0 }, false };
                 struct cost cost;
@@ -315,7 +315,7 @@ static void test_no_plan_is_better(void **state)
                         assert_int_equal(cost.moves, best.of_all.moves);
                         assert_int_equal(cost.weight, best.of_all.weight);
                 }
-                rp_plan_release(&plan);
+                rp_placement_release(&plan);
                 rp_assignment_release(&cluster.current);
         }
         assert_true(proportional > 200);
@@ -330,7 +330,7 @@ static void test_shares_are_within_one_of_what_is_due(void **state)
         (void)state;
         for (int round = 0; round < 60; round++) {
                 struct cluster cluster = { .broker_cnt = 3 + next_random(&seed) % 10 };
-                struct rp_plan plan, again;
+                struct rp_placement plan, again;
                 size_t cnt = 20 + next_random(&seed) % 200;
                 int32_t replicas = 1 + (int32_t)(next_random(&seed) % 3);
 
@@ -357,8 +357,8 @@ static void test_shares_are_within_one_of_what_is_due(void **state)
                 plan.next = (struct rp_assignment){ 0 };
                 plan_of(&cluster, &again);
                 assert_int_equal(again.changed_cnt, 0);
-                rp_plan_release(&again);
-                rp_plan_release(&plan);
+                rp_placement_release(&again);
+                rp_placement_release(&plan);
                 rp_assignment_release(&cluster.current);
         }
 }
@@ -366,7 +366,7 @@ static void test_shares_are_within_one_of_what_is_due(void **state)
 static void test_racks_come_before_shares(void **state)
 {
         struct cluster cluster = { .broker_cnt = 4 };
-        struct rp_plan plan;
+        struct rp_placement plan;
 
         (void)state;
         /* Two big brokers in one rack: by capacity they would hold both replicas of many partitions. */
@@ -386,14 +386,14 @@ static void test_racks_come_before_shares(void **state)
         assert_in_range(plan.shares[0].leaders, 9, 10);
         assert_in_range(plan.shares[1].leaders, 9, 10);
         assert_in_range(plan.shares[2].leaders, 0, 1);
-        rp_plan_release(&plan);
+        rp_placement_release(&plan);
         rp_assignment_release(&cluster.current);
 }
 
 static void test_a_broker_holds_no_partition_twice(void **state)
 {
         struct cluster cluster = { .broker_cnt = 3 };
-        struct rp_plan plan;
+        struct rp_placement plan;
 
         (void)state;
         /* Broker 1 is due 20 of 24 replicas, but there are 12 partitions; the rest is shared 1 to 1. */
@@ -409,14 +409,14 @@ static void test_a_broker_holds_no_partition_twice(void **state)
         assert_int_equal(plan.shares[1].due_hundredths, 600);
         assert_int_equal(plan.moves, 12);
         assert_int_equal(plan.shares[0].leaders, 10);
-        rp_plan_release(&plan);
+        rp_placement_release(&plan);
         rp_assignment_release(&cluster.current);
 }
 
 static void test_a_broker_is_emptied(void **state)
 {
         struct cluster cluster = { .broker_cnt = 4 };
-        struct rp_plan plan;
+        struct rp_placement plan;
 
         (void)state;
         for (int b = 0; b < 4; b++)
@@ -432,7 +432,7 @@ static void test_a_broker_is_emptied(void **state)
                 assert_int_equal(plan.shares[b].replicas, 8);
                 assert_int_equal(plan.shares[b].leaders, 4);
         }
-        rp_plan_release(&plan);
+        rp_placement_release(&plan);
         rp_assignment_release(&cluster.current);
 }
 
@@ -443,7 +443,7 @@ static void test_the_order_of_the_input_is_nothing(void **state)
         (void)state;
         for (int round = 0; round < 40; round++) {
                 struct cluster cluster, shuffled;
-                struct rp_plan plan, other;
+                struct rp_placement plan, other;
 
                 random_cluster(&cluster, &seed, 5, 1 + (size_t)round % 4, 4, round % 2);
                 for (int p = 0; p < 17; p++)
@@ -461,8 +461,8 @@ static void test_the_order_of_the_input_is_nothing(void **state)
                 plan_of(&shuffled, &other);
                 for (size_t p = 0; p < plan.next.cnt; p++)
                         assert_true(rp_holding_is_same(&plan.next.items[p], &other.next.items[p]));
-                rp_plan_release(&plan);
-                rp_plan_release(&other);
+                rp_placement_release(&plan);
+                rp_placement_release(&other);
                 rp_assignment_release(&cluster.current);
                 rp_assignment_release(&shuffled.current);
         }
@@ -472,7 +472,7 @@ static void test_the_order_of_the_input_is_nothing(void **state)
 static void test_leaders_stay_where_they_can(void **state)
 {
         struct cluster cluster = { .broker_cnt = 3 };
-        struct rp_plan plan;
+        struct rp_placement plan;
 
         (void)state;
         for (int b = 0; b < 3; b++)
@@ -485,14 +485,14 @@ static void test_leaders_stay_where_they_can(void **state)
         assert_int_equal(plan.changed_cnt, 3);
         for (int b = 0; b < 3; b++)
                 assert_int_equal(plan.shares[b].leaders, 3);
-        rp_plan_release(&plan);
+        rp_placement_release(&plan);
         rp_assignment_release(&cluster.current);
 }
 
 static void test_the_lighter_partitions_move(void **state)
 {
         struct cluster cluster = { .broker_cnt = 2 };
-        struct rp_plan plan;
+        struct rp_placement plan;
 
         (void)state;
         for (int b = 0; b < 2; b++)
@@ -503,14 +503,14 @@ static void test_the_lighter_partitions_move(void **state)
         assert_int_equal(plan.moves, 3);
         for (int p = 0; p < 6; p++)
                 assert_int_equal(plan.next.items[p].replicas[0], p < 3 ? 1 : 2);
-        rp_plan_release(&plan);
+        rp_placement_release(&plan);
         rp_assignment_release(&cluster.current);
 }
 
 static void test_what_cannot_be_planned_is_said(void **state)
 {
         struct cluster cluster = { .broker_cnt = 2 };
-        struct rp_plan plan;
+        struct rp_placement plan;
         struct rp_error err;
 
         (void)state;

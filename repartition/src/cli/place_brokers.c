@@ -24,7 +24,7 @@ struct job {
         const char **rack_names;         /* beside them */
         size_t broker_cnt;
         const char *unit;
-        struct rp_plan plan;
+        struct rp_placement plan;
         char *rollback_path;
 };
 
@@ -302,7 +302,7 @@ static rp_err_t write_files(struct job *job, struct rp_error *err)
 
 static void report(const struct job *job)
 {
-        struct rp_plan_report report = { .plan = &job->plan,
+        struct rp_placement_report report = { .plan = &job->plan,
                                          .current = &job->live.assignment,
                                          .racks = job->rack_names,
                                          .unit = job->unit,
@@ -311,9 +311,9 @@ static void report(const struct job *job)
                                          .bootstrap = job->args->client.bootstrap };
 
         if (rp_is_json(&job->args->common))
-                rp_json_print(rp_plan_report_json(&report), stdout);
+                rp_json_print(rp_placement_report_json(&report), stdout);
         else
-                rp_plan_report_print(&report, stdout);
+                rp_placement_report_print(&report, stdout);
 }
 
 int rp_place_on_brokers(const struct rp_place_args *args, char **topics, size_t topic_cnt)
@@ -336,7 +336,7 @@ int rp_place_on_brokers(const struct rp_place_args *args, char **topics, size_t 
         rp_loads_release(&job.loads);
         rp_client_config_release(&job.config);
         rp_live_release(&job.live);
-        rp_plan_release(&job.plan);
+        rp_placement_release(&job.plan);
         free(job.brokers);
         free(job.rack_names);
         free(job.rollback_path);

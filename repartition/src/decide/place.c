@@ -29,7 +29,7 @@ struct planner {
         const struct rp_assignment *current;
         struct rp_due *dues;         /* by taker: replicas */
         struct rp_due *leader_dues;  /* by taker */
-        struct rp_plan *plan;
+        struct rp_placement *plan;
 };
 
 static int by_id(const void *a, const void *b)
@@ -466,7 +466,7 @@ static struct rp_broker_share *share_of(const struct planner *planner, int32_t i
 
 static rp_err_t measure(struct planner *planner, struct rp_error *err)
 {
-        struct rp_plan *plan = planner->plan;
+        struct rp_placement *plan = planner->plan;
 
         plan->shares = calloc(planner->broker_cnt + 1, sizeof(*plan->shares));
         if (!plan->shares)
@@ -507,12 +507,12 @@ static rp_err_t measure(struct planner *planner, struct rp_error *err)
 }
 
 rp_err_t rp_place_brokers(const struct rp_broker *brokers, size_t broker_cnt, const struct rp_assignment *current,
-                          struct rp_plan *plan, struct rp_error *err)
+                          struct rp_placement *plan, struct rp_error *err)
 {
         struct planner planner = { .current = current, .plan = plan };
         rp_err_t rc;
 
-        *plan = (struct rp_plan){ 0 };
+        *plan = (struct rp_placement){ 0 };
         for (size_t p = 0; p < current->cnt; p++)
                 plan->replica_cnt += (uint64_t)current->items[p].replica_cnt;
         rc = take_brokers(&planner, brokers, broker_cnt, err);
@@ -531,13 +531,13 @@ rp_err_t rp_place_brokers(const struct rp_broker *brokers, size_t broker_cnt, co
         free(planner.dues);
         free(planner.leader_dues);
         if (rc != RP_OK)
-                rp_plan_release(plan);
+                rp_placement_release(plan);
         return rc;
 }
 
-void rp_plan_release(struct rp_plan *plan)
+void rp_placement_release(struct rp_placement *plan)
 {
         rp_assignment_release(&plan->next);
         free(plan->shares);
-        *plan = (struct rp_plan){ 0 };
+        *plan = (struct rp_placement){ 0 };
 }

@@ -36,7 +36,7 @@ struct rp_broker_share {
         uint64_t leaders_due_hundredths;
 };
 
-struct rp_plan {
+struct rp_placement {
         struct rp_assignment next;      /* sorted, one item for each of the current ones */
         struct rp_broker_share *shares; /* by rising id */
         size_t broker_cnt;
@@ -52,11 +52,11 @@ struct rp_plan {
 
 /**
  * @param current  sorted (rp_assignment_sort()); every broker that it names is among `brokers`
- * @returns RP_OK and *plan, the caller's to rp_plan_release(); RP_ERR_USAGE with *err when there are too few brokers,
+ * @returns RP_OK and *plan, the caller's to rp_placement_release(); RP_ERR_USAGE with *err when there are too few brokers,
  *          one that is not known, or more of everything than can be planned at once.
  */
 rp_err_t rp_place_brokers(const struct rp_broker *brokers, size_t broker_cnt, const struct rp_assignment *current,
-                          struct rp_plan *plan, struct rp_error *err);
-void rp_plan_release(struct rp_plan *plan);
+                          struct rp_placement *plan, struct rp_error *err);
+void rp_placement_release(struct rp_placement *plan);
 
 #endif

@@ -166,7 +166,7 @@ json_t *rp_location_report_json(const struct rp_location_report *report)
 
 /* ---- brokers ---------------------------------------------------------------------------------------------------- */
 
-static bool has_racks(const struct rp_plan_report *report)
+static bool has_racks(const struct rp_placement_report *report)
 {
         for (size_t b = 0; b < report->plan->broker_cnt; b++)
                 if (report->racks[b])
@@ -174,7 +174,7 @@ static bool has_racks(const struct rp_plan_report *report)
         return false;
 }
 
-static void print_brokers(const struct rp_plan_report *report, FILE *out)
+static void print_brokers(const struct rp_placement_report *report, FILE *out)
 {
         bool racks = has_racks(report);
         char alignment[9] = "r";
@@ -212,7 +212,7 @@ static void print_brokers(const struct rp_plan_report *report, FILE *out)
         rp_table_free(table);
 }
 
-static void print_topics(const struct rp_plan_report *report, FILE *out)
+static void print_topics(const struct rp_placement_report *report, FILE *out)
 {
         const struct rp_assignment *current = report->current;
 
@@ -223,7 +223,7 @@ static void print_topics(const struct rp_plan_report *report, FILE *out)
                 rp_text_count(report->plan->replica_cnt).s);
 }
 
-static void print_next_steps(const struct rp_plan_report *report, FILE *out)
+static void print_next_steps(const struct rp_placement_report *report, FILE *out)
 {
         const char *bootstrap = report->bootstrap ? report->bootstrap : "HOST:PORT";
 
@@ -246,9 +246,9 @@ static void print_next_steps(const struct rp_plan_report *report, FILE *out)
         fputc('\n', out);
 }
 
-void rp_plan_report_print(const struct rp_plan_report *report, FILE *out)
+void rp_placement_report_print(const struct rp_placement_report *report, FILE *out)
 {
-        const struct rp_plan *plan = report->plan;
+        const struct rp_placement *plan = report->plan;
 
         print_topics(report, out);
         print_brokers(report, out);
@@ -314,9 +314,9 @@ static json_t *broker_json(const struct rp_broker_share *share, const char *rack
         return row;
 }
 
-json_t *rp_plan_report_json(const struct rp_plan_report *report)
+json_t *rp_placement_report_json(const struct rp_placement_report *report)
 {
-        const struct rp_plan *plan = report->plan;
+        const struct rp_placement *plan = report->plan;
         const struct rp_assignment *current = report->current;
         json_t *topics = json_array(), *brokers = json_array(), *moves, *json;
 

@@ -37,8 +37,8 @@ json_t *rp_location_report_json(const struct rp_location_report *report);
 
 /* ---- brokers ---------------------------------------------------------------------------------------------------- */
 
-struct rp_plan_report {
-        const struct rp_plan *plan;
+struct rp_placement_report {
+        const struct rp_placement *plan;
         const struct rp_assignment *current;
         const char *const *racks; /* by broker, in the plan's order; an element is NULL where no rack is known */
         const char *unit;         /* of weights: "bytes", "records", "weight"; NULL: nothing was weighed */
@@ -54,7 +54,7 @@ struct rp_plan_report {
  */
 json_t *rp_assignment_json(const struct rp_assignment *assignment, const struct rp_assignment *only_changed_from);
 
-void rp_plan_report_print(const struct rp_plan_report *report, FILE *out);
-json_t *rp_plan_report_json(const struct rp_plan_report *report);
+void rp_placement_report_print(const struct rp_placement_report *report, FILE *out);
+json_t *rp_placement_report_json(const struct rp_placement_report *report);
 
 #endif
