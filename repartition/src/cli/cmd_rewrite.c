@@ -224,7 +224,9 @@ const struct rp_command rp_cmd_rewrite = {
                 "carry the progress with them. A run that was stopped or killed is taken up by the next one; a run after\n"
                 "the last record copies only what is newer.\n\n"
                 "The order of each source partition is kept. A key that lives in several partitions is merged by\n"
-                "timestamp. Records without a key go to their old partition's number modulo M.\n\n"
+                "timestamp; where times run backwards within a partition (a backfill behind newer records), no merge\n"
+                "can keep both orders: the partition's is kept, and the plan warns and says how far back times go.\n"
+                "Records without a key go to their old partition's number modulo M.\n\n"
                 "The rule is the policy's for DST, or for SRC where it does not name DST.",
         .examples = "  repartition rewrite orders orders.v2 --partitions 16 -b localhost:9092\n"
                     "  repartition rewrite orders orders.v2 --partitions 16 -b localhost:9092 --execute\n",

@@ -189,6 +189,8 @@ static json_t *plan_json(const struct rp_preparation *preparation)
                             survey->misplaced_is_known ? share(survey->misplaced, keyed) : json_null());
         json_object_set_new(plan, "keys_seen", number(survey->keys));
         json_object_set_new(plan, "split_keys_seen", number(survey->split_keys));
+        json_object_set_new(plan, "backward_share", share(survey->backward, survey->records - survey->timeless));
+        json_object_set_new(plan, "step_back_ms", json_integer(survey->step_back_ms));
         json_object_set_new(plan, "largest_record_bytes", number(survey->largest_bytes));
         json_object_set_new(plan, "oldest", time_or_null(survey->oldest_ms));
         json_object_set_new(plan, "newest", time_or_null(survey->newest_ms));

@@ -77,6 +77,49 @@ static void look_at_topics(const struct rp_facts *facts, struct rp_findings *fin
                      "retention, size limits and cleanup policy were not checked");
 }
 
+/* ---- order ------------------------------------------------------------------------------------------------------ */
+
+/* A length of time as a person says it. */
+static void print_span(char *out, size_t size, int64_t ms)
+{
+        static const struct { double ms; const char *name; } units[] = {
+                { 86400000.0, "days" }, { 3600000.0, "hours" }, { 60000.0, "minutes" }, { 1000.0, "seconds" },
+        };
+
+        snprintf(out, size, "%" PRId64 " ms", ms);
+        for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
+                if ((double)ms >= units[i].ms) {
+                        snprintf(out, size, "%.1f %s", (double)ms / units[i].ms, units[i].name);
+                        return;
+                }
+}
+
+/*
+ * What becomes of keys that live in several partitions. The merge goes by time, but never past the order that a
+ * partition has: where times run backwards in one, no merge can have both, and the partition's order wins.
+ */
+static void look_at_order(const struct rp_survey *survey, struct rp_findings *findings)
+{
+        const char *first = survey->keys_are_capped ? "the first " : "";
+        char span[40];
+
+        if (!survey->split_keys)
+                return;
+        if (!survey->backward) {
+                note("split-keys", "%" PRIu64 " of %s%" PRIu64 " keys seen live in several source partitions: their records "
+                     "are merged by timestamp, each partition's order kept", survey->split_keys, first, survey->keys);
+                return;
+        }
+        print_span(span, sizeof(span), survey->step_back_ms);
+        warn("split-keys-out-of-time",
+             "%" PRIu64 " of %s%" PRIu64 " keys seen live in several source partitions, and %" PRIu64 " of %" PRIu64
+             " records seen (%.1f %%) are older than one before them in their partition, by up to %s. Each partition's "
+             "order is kept, so these keys may come out up to that much out of time order: readers that need it must "
+             "sort by timestamp",
+             survey->split_keys, first, survey->keys, survey->backward,
+             survey->records - survey->timeless, percent(survey->backward, survey->records - survey->timeless), span);
+}
+
 /* ---- times ------------------------------------------------------------------------------------------------------ */
 
 static void look_at_times(const struct rp_facts *facts, struct rp_findings *findings)
@@ -105,10 +148,7 @@ static void look_at_times(const struct rp_facts *facts, struct rp_findings *find
                 warn("no-time", "%" PRIu64 " keys live in several source partitions and %.1f %% of the records carry no time "
                      "to merge them by: those go before records that have one", survey->split_keys,
                      percent(survey->timeless, survey->records));
-        if (survey->split_keys)
-                note("split-keys", "%" PRIu64 " of %s%" PRIu64 " keys seen live in several source partitions: their records "
-                     "are merged by timestamp, each partition's order kept", survey->split_keys,
-                     survey->keys_are_capped ? "the first " : "", survey->keys);
+        look_at_order(survey, findings);
 }
 
 /* ---- sizes and policies ------------------------------------------------------------------------------------------- */

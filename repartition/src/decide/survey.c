@@ -21,13 +21,18 @@ bool rp_survey_init(struct rp_survey *survey)
         survey->oldest_ms = survey->newest_ms = -1;
         survey->slot_cnt = SLOT_CNT;
         survey->slots = calloc(survey->slot_cnt, sizeof(*survey->slots));
-        return survey->slots;
+        survey->partition_newest_ms = malloc((size_t)survey->source_cnt * sizeof(*survey->partition_newest_ms));
+        for (int32_t p = 0; survey->partition_newest_ms && p < survey->source_cnt; p++)
+                survey->partition_newest_ms[p] = -1;
+        return survey->slots && survey->partition_newest_ms;
 }
 
 void rp_survey_release(struct rp_survey *survey)
 {
         free(survey->slots);
+        free(survey->partition_newest_ms);
         survey->slots = NULL;
+        survey->partition_newest_ms = NULL;
 }
 
 static void note_key(struct rp_survey *survey, const struct rp_record *rec)
@@ -56,6 +61,20 @@ static void note_key(struct rp_survey *survey, const struct rp_record *rec)
         }
 }
 
+/* A merge by time takes the partitions' next records: it cannot look past one that is newer than those behind it. */
+static void note_order(struct rp_survey *survey, const struct rp_record *rec)
+{
+        int64_t *newest = &survey->partition_newest_ms[rec->partition];
+
+        if (rec->timestamp_ms >= *newest) {
+                *newest = rec->timestamp_ms;
+                return;
+        }
+        survey->backward++;
+        if (*newest - rec->timestamp_ms > survey->step_back_ms)
+                survey->step_back_ms = *newest - rec->timestamp_ms;
+}
+
 void rp_survey_add(struct rp_survey *survey, const struct rp_record *rec)
 {
         uint64_t bytes = rec->key_len + rec->value_len;
@@ -72,6 +91,7 @@ void rp_survey_add(struct rp_survey *survey, const struct rp_record *rec)
                         survey->oldest_ms = rec->timestamp_ms;
                 if (rec->timestamp_ms > survey->newest_ms)
                         survey->newest_ms = rec->timestamp_ms;
+                note_order(survey, rec);
         }
         if (!rec->key) {
                 survey->keyless++;

@@ -1,6 +1,7 @@
 /**
  * What a topic's records are like, as far as a plan needs to know: how many would move, how old and how large they are,
- * whether keys are split over partitions. Fed record by record, from a sample or from everything. Pure.
+ * whether keys are split over partitions, whether times run backwards. Fed record by record, those of one partition by
+ * rising offset, from a sample or from everything. Pure.
  */
 #ifndef RP_SURVEY_H
 #define RP_SURVEY_H
@@ -27,9 +28,12 @@ struct rp_survey {
         int64_t oldest_ms, newest_ms;   /* -1: no record had a time */
         uint64_t keys, split_keys;      /* distinct keys seen, and those seen in more than one source partition */
         bool keys_are_capped;           /* there were more keys than are kept track of */
+        uint64_t backward;              /* carry an older time than a record before them in their partition */
+        int64_t step_back_ms;           /* the largest difference of this kind */
 
         struct rp_survey_slot *slots;
         size_t slot_cnt;
+        int64_t *partition_newest_ms;   /* source_cnt of them; -1: no record had a time */
 };
 
 /** Call once rule, counts and cutoff are set. false when out of memory. */

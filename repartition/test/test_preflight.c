@@ -1,0 +1,163 @@
+/* decide/survey and decide/preflight: what a plan measures, and what it says about the order that a rewrite can keep. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "decide/preflight.h"
+
+#include <string.h>
+
+struct sight {
+        const char *key;
+        int32_t partition;
+        int64_t time_ms;
+};
+
+struct fixture {
+        kr_policy_t *policy;
+        struct rp_survey survey;
+        struct rp_findings findings;
+};
+
+static void look_at(struct fixture *fixture, const struct sight *sights, size_t cnt)
+{
+        struct kr_error err;
+        struct rp_facts facts = { .source = { .name = "a", .exists = true, .partition_cnt = 3 },
+                                  .target = { .name = "b", .partition_cnt = 3, .retention_ms = RP_UNKNOWN,
+                                              .before_max_ms = RP_UNKNOWN, .after_max_ms = RP_UNKNOWN },
+                                  .wanted_cnt = 3, .settings_are_known = true, .survey = &fixture->survey };
+
+        *fixture = (struct fixture){ .policy = kr_policy_from_hash("murmur2", &err) };
+        assert_non_null(fixture->policy);
+        fixture->survey = (struct rp_survey){ .rule = kr_policy_rule(fixture->policy, "a"), .source_cnt = 3, .target_cnt = 3,
+                                              .cutoff_ms = INT64_MIN };
+        assert_true(rp_survey_init(&fixture->survey));
+        for (size_t i = 0; i < cnt; i++) {
+                struct rp_record rec = { .partition = sights[i].partition, .offset = (int64_t)i,
+                                         .timestamp_ms = sights[i].time_ms, .key = sights[i].key,
+                                         .key_len = sights[i].key ? strlen(sights[i].key) : 0 };
+
+                rp_survey_add(&fixture->survey, &rec);
+        }
+        rp_preflight(&facts, &fixture->findings);
+}
+
+static void release(struct fixture *fixture)
+{
+        rp_survey_release(&fixture->survey);
+        kr_policy_free(fixture->policy);
+}
+
+static const struct rp_finding *find(const struct fixture *fixture, const char *id)
+{
+        for (size_t i = 0; i < fixture->findings.cnt; i++)
+                if (!strcmp(fixture->findings.items[i].id, id))
+                        return &fixture->findings.items[i];
+        return NULL;
+}
+
+#define look(fixture, sights) look_at(fixture, sights, sizeof(sights) / sizeof(*(sights)))
+
+static void test_times_that_rise_in_each_partition(void **state)
+{
+        /* Partitions lie far apart in time; that is no disorder, the merge puts it right. */
+        static const struct sight sights[] = { { "k", 0, 9000 }, { "k", 1, 1000 }, { "l", 0, 9000 }, { "l", 1, 1500 },
+                                               { NULL, 2, 5 },   { "k", 0, 9500 } };
+        struct fixture fixture;
+
+        (void)state;
+        look(&fixture, sights);
+        assert_int_equal(fixture.survey.backward, 0);
+        assert_int_equal(fixture.survey.step_back_ms, 0);
+        assert_int_equal(find(&fixture, "split-keys")->severity, RP_FINDING_NOTE);
+        assert_non_null(strstr(find(&fixture, "split-keys")->text, "2 of 2 keys"));
+        assert_null(find(&fixture, "split-keys-out-of-time"));
+        release(&fixture);
+}
+
+static void test_a_backfill_behind_newer_records(void **state)
+{
+        /* One producer after another: partition 0 holds a week, then the same week again. */
+        static const struct sight sights[] = { { "k", 0, 0 },          { "l", 0, 604800000 }, { "k", 0, 100 },
+                                               { "l", 0, 302400000 },  { "k", 1, 50 },        { "m", 2, 604800000 },
+                                               { "m", 2, 604800000 },  { "n", 2, -1 } };
+        struct fixture fixture;
+        const struct rp_finding *finding;
+
+        (void)state;
+        look(&fixture, sights);
+        assert_int_equal(fixture.survey.backward, 2);
+        assert_int_equal(fixture.survey.step_back_ms, 604800000 - 100);
+        finding = find(&fixture, "split-keys-out-of-time");
+        assert_non_null(finding);
+        assert_int_equal(finding->severity, RP_FINDING_WARNING);
+        /* 2 of the 7 records that carry a time */
+        assert_string_equal(finding->text,
+                            "1 of 4 keys seen live in several source partitions, and 2 of 7 records seen (28.6 %) are older "
+                            "than one before them in their partition, by up to 7.0 days. Each partition's order is kept, so these keys "
+                            "may come out up to that much out of time order: readers that need it must sort by timestamp");
+        /* The promise that cannot be kept is not made. */
+        assert_null(find(&fixture, "split-keys"));
+        assert_int_equal(fixture.findings.refusal_cnt, 0);
+        release(&fixture);
+}
+
+static void test_disorder_hurts_only_split_keys(void **state)
+{
+        static const struct sight sights[] = { { "k", 0, 500 }, { "k", 0, 480 }, { "l", 1, 100 } };
+        struct fixture fixture;
+
+        (void)state;
+        look(&fixture, sights);
+        assert_int_equal(fixture.survey.backward, 1);
+        assert_int_equal(fixture.survey.step_back_ms, 20);
+        assert_null(find(&fixture, "split-keys"));
+        assert_null(find(&fixture, "split-keys-out-of-time"));
+        release(&fixture);
+}
+
+static void test_spans_are_said_in_words(void **state)
+{
+        static const struct { int64_t ms; const char *said; } cases[] = {
+                { 1, "by up to 1 ms." },           { 999, "by up to 999 ms." },        { 1000, "by up to 1.0 seconds." },
+                { 90000, "by up to 1.5 minutes." }, { 7200000, "by up to 2.0 hours." }, { 86400000, "by up to 1.0 days." },
+                { INT64_MAX, "days." },
+        };
+        struct fixture fixture;
+
+        (void)state;
+        for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+                struct sight sights[] = { { "k", 0, cases[i].ms }, { "k", 0, 0 }, { "k", 1, 0 } };
+
+                look(&fixture, sights);
+                assert_non_null(strstr(find(&fixture, "split-keys-out-of-time")->text, cases[i].said));
+                release(&fixture);
+        }
+}
+
+static void test_the_longest_warning_is_whole(void **state)
+{
+        struct fixture fixture;
+        struct rp_facts facts = { .survey = &fixture.survey, .wanted_cnt = 3, .source.name = "a", .target.name = "b" };
+
+        (void)state;
+        fixture.survey = (struct rp_survey){ .records = UINT64_MAX, .backward = UINT64_MAX, .split_keys = UINT64_MAX,
+                                             .keys = UINT64_MAX, .keys_are_capped = true, .step_back_ms = INT64_MAX };
+        rp_preflight(&facts, &fixture.findings);
+        assert_non_null(strstr(find(&fixture, "split-keys-out-of-time")->text, "sort by timestamp"));
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_times_that_rise_in_each_partition),
+                cmocka_unit_test(test_a_backfill_behind_newer_records),
+                cmocka_unit_test(test_disorder_hurts_only_split_keys),
+                cmocka_unit_test(test_spans_are_said_in_words),
+                cmocka_unit_test(test_the_longest_warning_is_whole),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
