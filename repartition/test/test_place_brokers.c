@@ -252,6 +252,52 @@ static void search(const struct cluster *cluster, const struct small *judged, st
         best->any_within_one = best->any_within_one || is_within_one(cluster, plan);
 }
 
+/* Which replica of each partition leads; counts through all choices like the digits of a number. */
+static bool next_leaders(int32_t *at, const struct rp_assignment *plan)
+{
+        for (size_t p = 0; p < plan->cnt; p++) {
+                if (++at[p] < plan->items[p].replica_cnt)
+                        return true;
+                at[p] = 0;
+        }
+        return false;
+}
+
+/* No other choice of leaders among the same holders is nearer to the dues, and none as near changes fewer. */
+static void assert_leaders_are_best(const struct cluster *cluster, const struct rp_placement *plan)
+{
+        int32_t at[SMALL_PARTITIONS] = { 0 };
+        int64_t distance_best = INT64_MAX, distance_ours = 0;
+        uint64_t changes_best = UINT64_MAX;
+
+        /* The first choice is the plan's own. */
+        do {
+                int64_t distance = 0;
+                uint64_t changes = 0;
+
+                for (size_t b = 0; b < plan->broker_cnt; b++) {
+                        int64_t led = 0, off;
+
+                        for (size_t p = 0; p < plan->next.cnt; p++)
+                                led += plan->next.items[p].replicas[at[p]] == plan->shares[b].broker.id;
+                        off = led * 100 - (int64_t)plan->shares[b].leaders_due_hundredths;
+                        distance += off * off;
+                }
+                for (size_t p = 0; p < plan->next.cnt; p++)
+                        changes += plan->next.items[p].replicas[at[p]] != cluster->current.items[p].replicas[0];
+                if (distance_best == INT64_MAX)
+                        distance_ours = distance;
+                if (distance < distance_best || (distance == distance_best && changes < changes_best)) {
+                        distance_best = distance;
+                        changes_best = changes;
+                }
+        } while (next_leaders(at, &plan->next));
+        /* Hundredths round, so what differs by less than a few of them is as near. */
+        assert_true(distance_ours - distance_best < 800);
+        if (distance_ours == distance_best)
+                assert_int_equal(plan->leader_changes, changes_best);
+}
+
 static void random_cluster(struct cluster *cluster, uint32_t *seed, size_t broker_cnt, size_t rack_cnt,
                            uint32_t capacity_max, bool drains)
 {
@@ -301,6 +347,8 @@ static void test_no_plan_is_better(void **state)
                         ours.sets[p] = set_of(&cluster, &plan.next.items[p]);
                         assert_true(allowed[bits(ours.sets[p])][ours.sets[p]]);
                 }
+                if (!mixed && is_due_by_capacity_alone(&cluster, &plan))
+                        assert_leaders_are_best(&cluster, &plan);
                 search(&cluster, &ours, &other, 0, allowed, &best);
                 cost = cost_of(&cluster, &ours);
                 assert_int_equal(cost.moves, plan.moves);
