@@ -39,7 +39,7 @@ TOOL_FILES := $(BUILD)/repartition $(BUILD)/repartition.1 $(BUILD)/repartition.b
 
 # What the parts need. The plugin takes nothing of librdkafka at link time: it binds to its host's copy when it is loaded.
 CORE_LIBS := -ljansson -lz
-SCHEMAS_LIBS := -lavro $(CORE_LIBS)
+SCHEMAS_LIBS := -lavro -lcurl -lpthread $(CORE_LIBS)
 TOOL_LIBS := -lrdkafka -lxxhash -lm -lpthread $(CORE_LIBS)
 
 .DEFAULT_GOAL := all
@@ -80,7 +80,7 @@ $(BUILD)/keyroute.so: $(PLUGIN_OBJ) $(BUILD)/libkeyroute.a partitioner/src/plugi
 	$(Q)$(CC) $(ALL_LDFLAGS) -shared -Wl,-z,nodelete $(if $(SAN),,-Wl,-z$(comma)defs) \
 	      -Wl,--version-script,partitioner/src/plugin/exports.map -o $@ $(PLUGIN_OBJ) $(BUILD)/libkeyroute.a $(CORE_LIBS) -ldl
 
-# What must not be loaded into every producer: Avro-C. The core opens it when a policy names schemas.
+# What must not be loaded into every producer: Avro-C, libcurl. The core opens it when a policy names schemas.
 $(BUILD)/keyroute-schemas.so: $(SCHEMAS_OBJ) $(BUILD)/libkeyroute.a partitioner/src/schemas/exports.map
 	$(if $(V),,@echo '  LD  $@')
 	$(Q)$(CC) $(ALL_LDFLAGS) -shared -Wl,-z,nodelete $(if $(SAN),,-Wl,-z$(comma)defs) \
@@ -110,6 +110,9 @@ $(filter $(BUILD)/test/test_plugin%,$(CORE_TESTS)): CORE_LIBS += -lrdkafka
 $(filter $(BUILD)/test/test_plugin%,$(CORE_TESTS)): | $(BUILD)/keyroute.so
 # One of them looks at a part of the plugin alone.
 $(filter %/test_plugin_router,$(CORE_TESTS)): $(BUILD)/obj/partitioner/src/plugin/router.o
+
+# Opened at run time by tests of keys whose schemas it reads.
+$(filter %/test_avro $(BUILD)/test/test_registry%,$(CORE_TESTS)): | $(BUILD)/keyroute-schemas.so
 
 $(CORE_TESTS): $(BUILD)/test/%: $(BUILD)/obj/partitioner/test/%.o $(CORE_TEST_HELPERS) $(BUILD)/libkeyroute.a
 	@mkdir -p $(@D)

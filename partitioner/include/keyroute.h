@@ -124,7 +124,19 @@ KR_API char *kr_policy_compile(const char *path, const kr_policy_t *current, boo
 KR_API char *kr_policy_compile_text(const char *json, size_t len, const char *path, const kr_policy_t *current,
                                     bool expand, struct kr_error *err);
 
-/** Frees; NULL is allowed. */
+/** One line about what happens in the background. Levels are those of syslog. Called from other threads. */
+typedef void kr_log_fn(int level, const char *text, void *opaque);
+
+/**
+ * Starts what a policy may do in the background: subjects of schema registries are read ahead, so that the first keys
+ * need not wait for them. Optional, and of no effect on policies without registries: a policy routes without it.
+ *
+ * @param log  gets a line when a registry does not answer, answers again, or answers with what cannot be used, once each;
+ *             earlier lines come at once. NULL: nobody gets lines from now on; no call is under way when this returns
+ */
+KR_API void kr_policy_start(const kr_policy_t *policy, kr_log_fn *log, void *opaque);
+
+/** Frees; NULL is allowed. Threads that kr_policy_start() or routing began have ended when this returns. */
 KR_API void kr_policy_free(kr_policy_t *policy);
 
 /**
@@ -174,7 +186,9 @@ enum {
  *
  * @param key            bytes at any alignment; may be NULL when key_len is 0, which means the empty key
  * @param partition_cnt  all partitions of the topic, also those without a leader
- * @returns 0 .. partition_cnt - 1, or a KR_ERR_ value. Allocates nothing, takes no lock, safe from any thread.
+ * @returns 0 .. partition_cnt - 1, or a KR_ERR_ value. Allocates nothing, takes no lock, safe from any thread. One
+ *          exception: where the policy takes schemas from a registry, the first key of each schema may wait for the
+ *          registry, as long as the policy allows.
  */
 KR_API int32_t kr_rule_partition(const kr_rule_t *rule, const void *key, size_t key_len, int32_t partition_cnt);
 
@@ -182,7 +196,8 @@ KR_API int32_t kr_rule_partition(const kr_rule_t *rule, const void *key, size_t 
 typedef enum {
         KR_KEY_PROJECTED, /**< the bytes that the policy names route                                          */
         KR_KEY_UNFRAMED,  /**< no registry frame was there to remove; the bytes routed as they are             */
-        KR_KEY_MISSING    /**< the key could not be taken apart: its whole bytes route, or it is refused       */
+        KR_KEY_MISSING,   /**< the key could not be taken apart: its whole bytes route, or it is refused       */
+        KR_KEY_UNRESOLVED /**< its schema could not be had from the registry: likewise, by its own choice      */
 } kr_key_outcome_t;
 
 /** One routing decision in full, for people, counters and reports. */

@@ -16,7 +16,7 @@ static __attribute__((noinline)) int32_t route_part(const kr_rule_t *rule, struc
         struct kr_scratch scratch; /* not initialized: kr_key_project() sets what counts */
 
         routing->outcome = kr_key_project(&rule->key, &bytes, &scratch);
-        if (routing->outcome == KR_KEY_MISSING && rule->key.reject_missing)
+        if (routing->outcome >= KR_KEY_MISSING && kr_key_refuses(&rule->key, routing->outcome))
                 return KR_ERR_KEY_REJECTED;
         return map_bytes(rule, bytes, partition_cnt, routing);
 }

@@ -1,6 +1,6 @@
 /*
- * Fields of an Avro key. The schema comes from a file or stands in the policy; the bytes are one bare datum, so a framed
- * key says "over": "payload".
+ * Fields of an Avro key. The schema comes from a file or stands in the policy: then the bytes are one bare datum, and a
+ * framed key says "over": "payload". Or a registry gives it, by the id in the frame.
  */
 #include "schemas.h"
 
@@ -14,10 +14,17 @@ struct avro {
         size_t path_cnt;
         kr_avro_form_t form;
         char *reader; /* canonical text of the reader's schema, or NULL */
-        char *writer; /* the same of the writer's */
+        char *writer; /* the same of the writer's, when the policy gives it */
+        /* Else a registry does. */
+        char *registry;
+        char *subject, *version;
+        bool framed;
+        size_t id_len;
+        const struct kr_schemas *schemas;
+        struct kr_schema_view *view; /* borrowed of the policy's client */
 };
 
-static const char *const fields[] = { "fields", "as", "schema", "reader", NULL };
+static const char *const fields[] = { "fields", "as", "schema", "reader", "unresolved", NULL };
 
 static bool parse_paths(struct avro *avro, const struct kr_json *at, struct kr_error *err)
 {
@@ -99,8 +106,84 @@ static bool parse_schema(const struct kr_json *at, char **text, struct kr_error 
         return *text || kr_json_fail(at, err, "out of memory");
 }
 
+static bool copy(const struct kr_json *at, char **out, struct kr_error *err)
+{
+        const char *text;
+
+        if (!kr_json_string(at, &text, err))
+                return false;
+        if (!*text || strlen(text) > 1000)
+                return kr_json_fail(at, err, "expected a name of 1 to 1000 bytes");
+        *out = strdup(text);
+        return *out || kr_json_fail(at, err, "out of memory");
+}
+
+static bool parse_version(struct avro *avro, const struct kr_json *at, struct kr_error *err)
+{
+        int64_t number = 0;
+
+        if (!at->value || (json_is_string(at->value) && !strcmp(json_string_value(at->value), "latest")))
+                avro->version = strdup("latest");
+        else if (!json_is_integer(at->value))
+                return kr_json_fail(at, err, "expected \"latest\" or the number of a version");
+        else if (!kr_json_integer(at, 1, INT32_MAX, &number, err))
+                return false;
+        else if (asprintf(&avro->version, "%lld", (long long)number) < 0)
+                avro->version = NULL;
+        return avro->version || kr_json_fail(at, err, "out of memory");
+}
+
+/* A schema that a registry gives: by the id in the key's frame, or by a subject for keys without one. */
+static bool parse_registry(struct avro *avro, const struct kr_json *at, struct kr_error *err)
+{
+        static const char *const known[] = { "registry", "subject", "version", "frame", "id-bytes", NULL };
+        struct kr_json registry_at = kr_json_member(at, "registry");
+        struct kr_json subject_at = kr_json_member(at, "subject");
+        struct kr_json version_at = kr_json_member(at, "version");
+        struct kr_json frame_at = kr_json_member(at, "frame");
+        struct kr_json bytes_at = kr_json_member(at, "id-bytes");
+        const char *frame = "registry";
+        int64_t id_len = 4;
+
+        if (!kr_json_object(at, known, err) || !copy(&registry_at, &avro->registry, err) ||
+            (subject_at.value && !copy(&subject_at, &avro->subject, err)) ||
+            (frame_at.value && !kr_json_string(&frame_at, &frame, err)))
+                return false;
+        avro->framed = !strcmp(frame, "registry");
+        if (!avro->framed && strcmp(frame, "none"))
+                return kr_json_fail(&frame_at, err, "expected \"registry\" or \"none\", found \"%.60s\"", frame);
+        if (!avro->framed && !avro->subject)
+                return kr_json_fail(at, err, "keys without a frame need a \"subject\", whose schema they are read by");
+        if (version_at.value && !avro->subject)
+                return kr_json_fail(&version_at, err, "is of a \"subject\", which is missing");
+        if (bytes_at.value && !avro->framed)
+                return kr_json_fail(&bytes_at, err, "is of a frame, and \"frame\" says that there is none");
+        if (bytes_at.value && !kr_json_integer(&bytes_at, 4, 8, &id_len, err))
+                return false;
+        if (id_len != 4 && id_len != 8)
+                return kr_json_fail(&bytes_at, err, "expected 4 (Confluent, Apicurio 3) or 8 (Apicurio's older form)");
+        avro->id_len = (size_t)id_len;
+        return !avro->subject || parse_version(avro, &version_at, err);
+}
+
+static bool parse_unresolved(struct kr_key *key, const struct kr_json *at, struct kr_error *err)
+{
+        const char *text;
+
+        if (!at->value)
+                return true;
+        if (!((struct avro *)key->state)->registry)
+                return kr_json_fail(at, err, "is for schemas of a registry; this one is always there");
+        if (!kr_json_string(at, &text, err))
+                return false;
+        key->reject_unresolved = !strcmp(text, "reject");
+        return key->reject_unresolved || !strcmp(text, "whole-key") ||
+               kr_json_fail(at, err, "expected \"whole-key\" or \"reject\", found \"%.60s\"", text);
+}
+
 static bool parse(struct kr_key *key, const struct kr_json *at, struct kr_error *err)
 {
+        struct kr_json unresolved_at = kr_json_member(at, "unresolved");
         struct kr_json paths_at = kr_json_member(at, "fields");
         struct kr_json form_at = kr_json_member(at, "as");
         struct kr_json schema_at = kr_json_member(at, "schema");
@@ -114,17 +197,58 @@ static bool parse(struct kr_key *key, const struct kr_json *at, struct kr_error 
                 return kr_json_fail(at, err, "out of memory");
         key->state = avro;
         if (!schema_at.value)
-                return kr_json_fail(at, err, "\"schema\" is missing, such as {\"file\": \"key.avsc\"}");
+                return kr_json_fail(at, err, "\"schema\" is missing, such as {\"file\": \"key.avsc\"} or {\"registry\": "
+                                             "\"main\"}");
         if (!parse_paths(avro, &paths_at, err) || !parse_form(avro, &form_at, err) ||
-            !parse_schema(&schema_at, &avro->writer, err) ||
-            (reader_at.value && !parse_schema(&reader_at, &avro->reader, err)))
+            (json_object_get(schema_at.value, "registry") ? !parse_registry(avro, &schema_at, err)
+                                                          : !parse_schema(&schema_at, &avro->writer, err)) ||
+            (reader_at.value && !parse_schema(&reader_at, &avro->reader, err)) ||
+            !parse_unresolved(key, &unresolved_at, err))
                 return false;
+        if (avro->registry)
+                return true; /* the rest is bind's */
         schemas = kr_schemas_open(&why);
         if (!schemas)
                 return kr_json_fail(at, err, "%s", why.text);
         projection = (struct kr_avro_projection){ (const char *const *)avro->paths, avro->path_cnt, avro->form, avro->reader };
         avro->plan = schemas->compile(avro->writer, NULL, 0, &projection, &why);
         return avro->plan || kr_json_fail(at, err, "%s", why.text);
+}
+
+static bool bind(struct kr_key *key, const struct kr_json *at, const struct kr_key_context *context,
+                 struct kr_error *err)
+{
+        struct avro *avro = key->state;
+        struct kr_registries *registries = context->registries;
+        struct kr_json schema_at = kr_json_member(at, "schema");
+        struct kr_json registry_at = kr_json_member(&schema_at, "registry");
+        struct kr_json over_at = kr_json_member(at, "over");
+        struct kr_schema_view_conf conf = {
+                .framed = avro->framed, .id_len = avro->id_len, .subject = avro->subject, .version = avro->version,
+                .topic = context->topic,
+                .projection = { (const char *const *)avro->paths, avro->path_cnt, avro->form, avro->reader },
+        };
+        struct kr_error why = { "" };
+
+        if (!avro->registry)
+                return true;
+        if (avro->framed && key->over && !strcmp(key->over->kind->use, "payload"))
+                return kr_json_fail(&over_at, err, "the frame says which schema to ask the registry for, so it must not be "
+                                                   "taken off before; leave \"over\" out");
+        while (conf.registry < registries->conf.registry_cnt &&
+               strcmp(registries->conf.registries[conf.registry].name, avro->registry))
+                conf.registry++;
+        if (conf.registry == registries->conf.registry_cnt)
+                return kr_json_fail(&registry_at, err, "no registry \"%.60s\" stands in \"schemas\".\"registries\"",
+                                    avro->registry);
+        avro->schemas = kr_schemas_open(&why);
+        if (avro->schemas && !registries->client) {
+                registries->schemas = avro->schemas;
+                registries->client = avro->schemas->client_open(&registries->conf, &why);
+        }
+        if (registries->client)
+                avro->view = avro->schemas->client_view(registries->client, &conf, &why);
+        return avro->view || kr_json_fail(at, err, "%s", why.text);
 }
 
 static void release(struct kr_key *key)
@@ -139,6 +263,9 @@ static void release(struct kr_key *key)
         free(avro->paths);
         free(avro->reader);
         free(avro->writer);
+        free(avro->registry);
+        free(avro->subject);
+        free(avro->version);
         free(avro);
 }
 
@@ -146,7 +273,9 @@ static kr_key_outcome_t project(const struct kr_key *key, struct kr_bytes *bytes
 {
         const struct avro *avro = key->state;
 
-        return kr_avro_plan_project(avro->plan, bytes, scratch);
+        if (avro->plan)
+                return kr_avro_plan_project(avro->plan, bytes, scratch);
+        return avro->view ? avro->schemas->project(avro->view, bytes, scratch) : KR_KEY_UNRESOLVED;
 }
 
 static void canon(const struct kr_key *key, struct kr_canon *canon)
@@ -156,12 +285,21 @@ static void canon(const struct kr_key *key, struct kr_canon *canon)
         kr_canon_add(canon, "as=%d", avro->form);
         for (size_t i = 0; i < avro->path_cnt; i++)
                 kr_canon_add_bytes(canon, avro->paths[i], strlen(avro->paths[i]));
-        kr_canon_add(canon, "writer");
-        kr_canon_add_bytes(canon, avro->writer, strlen(avro->writer));
+        if (avro->writer) {
+                kr_canon_add(canon, "writer");
+                kr_canon_add_bytes(canon, avro->writer, strlen(avro->writer));
+        } else {
+                /* Not which registry: an id means the same schema wherever it is asked for, or nothing holds. */
+                kr_canon_add(canon, "registry id-bytes=%zu", avro->id_len * avro->framed);
+                if (avro->subject) {
+                        kr_canon_add_bytes(canon, avro->subject, strlen(avro->subject));
+                        kr_canon_add_bytes(canon, avro->version, strlen(avro->version));
+                }
+        }
         if (avro->reader)
                 kr_canon_add_bytes(canon, avro->reader, strlen(avro->reader));
 }
 
 const struct kr_key_kind kr_key_avro = {
-        .use = "avro", .fields = fields, .parse = parse, .release = release, .project = project, .canon = canon,
+        .use = "avro", .fields = fields, .parse = parse, .bind = bind, .release = release, .project = project, .canon = canon,
 };

@@ -106,6 +106,15 @@ bool kr_key_parse(struct kr_key *key, const struct kr_json *at, struct kr_error 
         return !at->value || parse_step(key, at, 0, err);
 }
 
+bool kr_key_bind(struct kr_key *key, const struct kr_json *at, const struct kr_key_context *context,
+                 struct kr_error *err)
+{
+        struct kr_json over_at = kr_json_member(at, "over");
+
+        return (!key->kind->bind || key->kind->bind(key, at, context, err)) &&
+               (!key->over || kr_key_bind(key->over, &over_at, context, err));
+}
+
 void kr_key_release(struct kr_key *key)
 {
         if (key->over) {
@@ -124,6 +133,8 @@ void kr_key_canon(const struct kr_key *key, struct kr_canon *canon)
                 key->kind->canon(key, canon);
         if (key->reject_missing)
                 kr_canon_add(canon, "missing=reject");
+        if (key->reject_unresolved)
+                kr_canon_add(canon, "unresolved=reject");
         if (key->over) {
                 kr_canon_add(canon, "over");
                 kr_key_canon(key->over, canon);
@@ -145,7 +156,7 @@ static kr_key_outcome_t project(const struct kr_key *key, struct kr_bytes *bytes
         kr_key_outcome_t inner = key->over ? project(key->over, bytes, scratch) : KR_KEY_PROJECTED;
         kr_key_outcome_t outer;
 
-        if (inner == KR_KEY_MISSING)
+        if (inner == KR_KEY_MISSING || inner == KR_KEY_UNRESOLVED)
                 return inner;
         outer = key->kind->project ? key->kind->project(key, bytes, scratch) : KR_KEY_PROJECTED;
         return outer == KR_KEY_PROJECTED ? inner : outer;
@@ -158,7 +169,19 @@ kr_key_outcome_t kr_key_project(const struct kr_key *key, struct kr_bytes *bytes
 
         scratch->used = 0;
         outcome = project(key, &narrowed, scratch);
-        if (outcome != KR_KEY_MISSING)
+        if (outcome != KR_KEY_MISSING && outcome != KR_KEY_UNRESOLVED)
                 *bytes = narrowed;
         return outcome;
+}
+
+bool kr_key_refuses(const struct kr_key *key, kr_key_outcome_t outcome)
+{
+        if (outcome == KR_KEY_MISSING)
+                return key->reject_missing;
+        if (outcome != KR_KEY_UNRESOLVED)
+                return false;
+        for (; key; key = key->over)
+                if (key->reject_unresolved)
+                        return true;
+        return false;
 }

@@ -30,12 +30,22 @@ struct kr_scratch {
 bool kr_scratch_add(struct kr_scratch *scratch, const void *data, size_t len);
 
 struct kr_key;
+struct kr_registries;
+
+/** What a key use may need beyond its own object. */
+struct kr_key_context {
+        struct kr_registries *registries; /* of the policy */
+        const char *topic;                /* the exact name of the rule's topic; NULL for a pattern */
+};
 
 struct kr_key_kind {
         const char *use; /* the value of key.use */
         const char *const *fields; /* beyond "use", "over" and "missing"; NULL-terminated */
         /* Reads the kind's own fields of the object `at`. NULL when there are none. */
         bool (*parse)(struct kr_key *key, const struct kr_json *at, struct kr_error *err);
+        /* After parse, with what stands beside the rules: NULL for kinds that need none of it. */
+        bool (*bind)(struct kr_key *key, const struct kr_json *at, const struct kr_key_context *context,
+                     struct kr_error *err);
         void (*release)(struct kr_key *key);
         /* Narrows *bytes to what routes. NULL when all of it does. */
         kr_key_outcome_t (*project)(const struct kr_key *key, struct kr_bytes *bytes, struct kr_scratch *scratch);
@@ -47,10 +57,15 @@ struct kr_key {
         void *state;         /* the kind's own, released by it */
         struct kr_key *over; /* the step before this one, owned; or NULL */
         bool reject_missing; /* of the outermost step: refuse what cannot be taken apart */
+        bool reject_unresolved; /* refuse keys whose schema is not known, instead of routing by the whole key */
 };
 
 /** Reads the object "key" of a rule; an absent one means {"use": "bytes"}. */
 bool kr_key_parse(struct kr_key *key, const struct kr_json *at, struct kr_error *err);
+
+/** Connects a parsed key, read from the same `at`, with what it needs of the policy; see struct kr_key_context. */
+bool kr_key_bind(struct kr_key *key, const struct kr_json *at, const struct kr_key_context *context,
+                 struct kr_error *err);
 void kr_key_release(struct kr_key *key);
 void kr_key_canon(const struct kr_key *key, struct kr_canon *canon);
 
@@ -61,10 +76,13 @@ static inline bool kr_key_is_whole(const struct kr_key *key)
 }
 
 /**
- * Narrows *bytes (the whole key) to the bytes that route, or leaves it as it is when the outcome is KR_KEY_MISSING.
- * Allocates nothing unless the kind says so.
+ * Narrows *bytes (the whole key) to the bytes that route, or leaves it as it is when the outcome is KR_KEY_MISSING or
+ * KR_KEY_UNRESOLVED. Allocates nothing unless the kind says so.
  */
 kr_key_outcome_t kr_key_project(const struct kr_key *key, struct kr_bytes *bytes, struct kr_scratch *scratch);
+
+/** @returns whether a key of this outcome is refused; else it routes. */
+bool kr_key_refuses(const struct kr_key *key, kr_key_outcome_t outcome);
 
 extern const struct kr_key_kind kr_key_avro;
 extern const struct kr_key_kind kr_key_field;

@@ -1,5 +1,6 @@
 #include "policy.h"
 
+#include "../key/schemas.h"
 #include "../preset/preset.h"
 
 #include <fnmatch.h>
@@ -181,11 +182,19 @@ static int by_precedence(const void *a, const void *b)
         return strcmp(x->topic, y->topic);
 }
 
+static bool bind_rule(kr_policy_t *policy, struct kr_rule *rule, const struct kr_json *at, struct kr_error *err)
+{
+        struct kr_key_context context = { &policy->registries, rule->is_pattern ? NULL : rule->topic };
+        struct kr_json key_at = kr_json_member(at, "key");
+
+        return kr_key_bind(&rule->key, &key_at, &context, err);
+}
+
 static bool parse_document(kr_policy_t *policy, const struct kr_json *root, const kr_policy_t *current,
                            struct kr_error *err)
 {
-        static const char *const fields[] = { "keyroute", "topics", NULL };
-        struct kr_json version_at, topics_at;
+        static const char *const fields[] = { "keyroute", "topics", "schemas", NULL };
+        struct kr_json version_at, topics_at, schemas_at;
         const char *topic;
         json_t *value;
         int64_t version;
@@ -194,6 +203,7 @@ static bool parse_document(kr_policy_t *policy, const struct kr_json *root, cons
                 return false;
         version_at = kr_json_member(root, "keyroute");
         topics_at = kr_json_member(root, "topics");
+        schemas_at = kr_json_member(root, "schemas");
         if (!version_at.value)
                 return kr_json_fail(root, err, "\"keyroute\": 1 is missing: the version of the policy format");
         if (!json_is_integer(version_at.value) || (version = json_integer_value(version_at.value)) != 1)
@@ -203,15 +213,18 @@ static bool parse_document(kr_policy_t *policy, const struct kr_json *root, cons
                                     "expected \"topics\": an object with a rule for each topic name or pattern");
         if (!json_object_size(topics_at.value))
                 return kr_json_fail(&topics_at, err, "expected at least one topic; \"*\" stands for all");
+        if (!kr_registries_parse(&policy->registries, &schemas_at, err))
+                return false;
         policy->rules = calloc(json_object_size(topics_at.value), sizeof(*policy->rules));
         if (!policy->rules)
                 return kr_json_fail(root, err, "out of memory");
         json_object_foreach(topics_at.value, topic, value)
         {
                 struct kr_json rule_at = kr_json_member(&topics_at, topic);
+                struct kr_rule *rule = &policy->rules[policy->rule_cnt++];
 
                 /* Counted first, so that a rule that fails half-way is released with the policy. */
-                if (!parse_rule(&policy->rules[policy->rule_cnt++], &rule_at, current, err))
+                if (!parse_rule(rule, &rule_at, current, err) || !bind_rule(policy, rule, &rule_at, err))
                         return false;
         }
         qsort(policy->rules, policy->rule_cnt, sizeof(*policy->rules), by_precedence);
@@ -294,8 +307,17 @@ void kr_policy_free(kr_policy_t *policy)
                 kr_map_release(&rule->map);
                 kr_locations_release(&rule->locations);
         }
+        kr_registries_release(&policy->registries);
         free(policy->rules);
         free(policy);
+}
+
+void kr_policy_start(const kr_policy_t *policy, kr_log_fn *log, void *opaque)
+{
+        const struct kr_registries *registries = &policy->registries;
+
+        if (registries->client)
+                registries->schemas->client_start(registries->client, log, opaque);
 }
 
 const kr_rule_t *kr_policy_rule(const kr_policy_t *policy, const char *topic)

@@ -4,6 +4,7 @@
 
 #include "../hash/hash.h"
 #include "../key/key.h"
+#include "../key/registries.h"
 #include "../map/map.h"
 #include "canon.h"
 #include "locations.h"
@@ -25,6 +26,7 @@ struct kr_policy {
         struct kr_rule *rules; /* exact names by strcmp, then patterns by falling literal_cnt, then strcmp */
         size_t rule_cnt;
         size_t exact_cnt;
+        struct kr_registries registries;
 };
 
 /**
