@@ -1,0 +1,110 @@
+/* What a schema in the cache costs a record: no memory and no lock. */
+#include "registries.h"
+
+#include "policies.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define COUNTS 0 /* the sanitizer brings its own malloc() */
+#else
+#define COUNTS 1
+#endif
+
+/* Each thread's own: those of the client and the server may do as they like. */
+static _Thread_local size_t allocations, locks;
+
+#if COUNTS
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t cnt, size_t size);
+extern void *__libc_realloc(void *old, size_t size);
+
+/* Visible, so that keyroute-schemas.so and the libraries below it are counted as well. */
+#pragma GCC visibility push(default)
+
+void *malloc(size_t size)
+{
+        allocations++;
+        return __libc_malloc(size);
+}
+
+void *calloc(size_t cnt, size_t size)
+{
+        allocations++;
+        return __libc_calloc(cnt, size);
+}
+
+void *realloc(void *old, size_t size)
+{
+        allocations++;
+        return __libc_realloc(old, size);
+}
+
+int pthread_mutex_lock(pthread_mutex_t *mutex)
+{
+        static int (*real)(pthread_mutex_t *);
+
+        if (!real)
+                *(void **)&real = dlsym(RTLD_NEXT, "pthread_mutex_lock");
+        locks++;
+        return real(mutex);
+}
+
+#pragma GCC visibility pop
+#endif
+
+static void test_a_hit_takes_no_memory_and_no_lock(void **state)
+{
+        kr_policy_t *policy = registry_policy("", "", "");
+        size_t allocations_before, locks_before;
+
+        (void)state;
+        if (!COUNTS)
+                skip();
+        registry_has("/schemas/ids/7", SCHEMA_A, "");
+        locks_before = locks;
+        allocations_before = allocations;
+        assert_int_equal(route_framed(policy, 7, "alice", NULL), KR_KEY_PROJECTED);
+        assert_true(locks > locks_before); /* the counts count */
+        assert_true(allocations > allocations_before);
+        locks_before = locks;
+        allocations_before = allocations;
+        for (int i = 0; i < 1000; i++)
+                assert_int_equal(route_framed(policy, 7, "alice", NULL), KR_KEY_PROJECTED);
+        assert_int_equal(allocations, allocations_before);
+        assert_int_equal(locks, locks_before);
+        kr_policy_free(policy);
+}
+
+static void test_a_bad_id_takes_neither(void **state)
+{
+        kr_policy_t *policy = registry_policy(",'negative_ttl_ms':86400000", "", "");
+        size_t allocations_before, locks_before;
+
+        (void)state;
+        if (!COUNTS)
+                skip();
+        assert_int_equal(route_framed(policy, 7, "alice", NULL), KR_KEY_UNRESOLVED);
+        locks_before = locks;
+        allocations_before = allocations;
+        for (int i = 0; i < 1000; i++)
+                assert_int_equal(route_framed(policy, 7, "alice", NULL), KR_KEY_UNRESOLVED);
+        assert_int_equal(allocations, allocations_before);
+        assert_int_equal(locks, locks_before);
+        kr_policy_free(policy);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(test_a_hit_takes_no_memory_and_no_lock, registry_setup, registry_teardown),
+                cmocka_unit_test_setup_teardown(test_a_bad_id_takes_neither, registry_setup, registry_teardown),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
