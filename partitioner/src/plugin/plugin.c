@@ -110,9 +110,17 @@ static rd_kafka_resp_err_t on_destroy(rd_kafka_t *rk, void *opaque)
         for (size_t i = 0; i < context->forced_cnt; i++)
                 context->lib.topic_destroy(context->forced[i]);
         context->forced_cnt = 0;
+        if (context->router.policy) /* its threads run until the configuration is freed; the client's log ends here */
+                kr_policy_start(context->router.policy, NULL, NULL);
         kr_router_log_refused(&context->router);
         context->started = false;
         return RD_KAFKA_RESP_ERR_NO_ERROR;
+}
+
+/* A line of the policy's own threads, about schema registries. */
+static void log_policy(int level, const char *text, void *opaque)
+{
+        kr_router_log(opaque, level, "%s", text);
 }
 
 /* ---- a new client ------------------------------------------------------------------------------------------- */
@@ -217,6 +225,7 @@ static void install_policy(struct context *context, const kr_policy_t *policy, c
                 set_sticky_off(lib, conf);
         lib->topic_conf_set_partitioner_cb(topic_conf, kr_router_partition);
         lib->topic_conf_set_opaque(topic_conf, router);
+        kr_policy_start(policy, log_policy, router);
         kr_router_log(router, LOG_DEBUG, "bound to librdkafka %s, policy from %s", lib->version_str(), router->source);
 }
 
