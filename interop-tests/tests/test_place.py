@@ -495,14 +495,16 @@ def test_the_tools_own_view_is_an_assignment(place, kafka3, tmp_path):
     assert offline["moves"]["replicas"] == live["moves"]["replicas"]
 
 
-def test_live_clusters_are_asked_and_understood(place, kafka3):
+def test_live_clusters_are_asked_and_understood(place, kafka3, librdkafka):
+    def ask(topic, *args):
+        return place(topic, "-b", kafka3.bootstrap, *args, librdkafka=librdkafka)
+
     topic = kafka3.create(unique("asked"), partitions=3, replication=3)
-    ask = ["-b", kafka3.bootstrap, topic]
-    assert 'there is no topic "no-such-topic"' in place("-b", kafka3.bootstrap, "no-such-topic").ends_with(2).err
-    assert "--capacity: there is no broker 9 in the cluster" in place(*ask, "--capacity", "1=1,2=1,3=1,9=1").ends_with(2).err
-    assert "broker 3 has no capacity" in place(*ask, "--capacity", "1=1,2=1").ends_with(2).err
-    assert "3 replicas, and there are 2 brokers" in place(*ask, "--capacity", "1=1,2=1,3=0").ends_with(2).err
-    assert place(*ask, "--output", "json").ok().json()["moves"]["replicas"] == 0
+    assert 'there is no topic "no-such-topic"' in ask("no-such-topic").ends_with(2).err
+    assert "--capacity: there is no broker 9 in the cluster" in ask(topic, "--capacity", "1=1,2=1,3=1,9=1").ends_with(2).err
+    assert "broker 3 has no capacity" in ask(topic, "--capacity", "1=1,2=1").ends_with(2).err
+    assert "3 replicas, and there are 2 brokers" in ask(topic, "--capacity", "1=1,2=1,3=0").ends_with(2).err
+    assert ask(topic, "--output", "json").ok().json()["moves"]["replicas"] == 0
 
 
 def test_racks_of_a_live_cluster(place, start_kafka):
