@@ -52,7 +52,7 @@ def test_what_is_there_and_what_is_said(installed):
     assert {"lib/keyroute.so", "lib/libkeyroute.a", "lib/libkeyroute.so", "lib/libkeyroute.so.0",
             "lib/pkgconfig/keyroute.pc", "include/keyroute.h", "include/keyroute-rdkafka.h", "bin/repartition",
             "share/man/man1/repartition.1", "share/bash-completion/completions/repartition",
-            "share/doc/keyroute/LICENSE"} <= files
+            "share/doc/keyroute/LICENSE", "share/doc/keyroute/capacity.md"} <= files
     assert f"plugin.library.paths={PREFIX}/lib/keyroute.so\n" in said
     assert "plugin.library.paths=keyroute\n" in said and f"LD_LIBRARY_PATH={PREFIX}/lib" in said
     assert run(root / "bin/repartition", "route", "--partitions", 15, "TT0124").ok().out == "TT0124\t10\n"
