@@ -4,8 +4,8 @@ import subprocess
 import time
 
 import pytest
-from support import (BUILD, DEBIAN_PYTHON, JAVA, KAFKA, KAFKA_LIB, WHEEL_PYTHON, Kafka, Librdkafka, environment, missing,
-                     need_command, need_file, run, unique)
+from support import (BUILD, DEBIAN_PYTHON, JAVA, KAFKA, KAFKA_LIB, REGISTRY_LIB, WHEEL_PYTHON, Kafka, Librdkafka,
+                     Registry, environment, missing, need_command, need_file, run, unique)
 
 
 @pytest.fixture(scope="session")
@@ -36,6 +36,16 @@ def kafka(start_kafka):
 def kafka3(start_kafka):
     """Three brokers, replication 3, min.insync.replicas 2. Who kills one brings it back."""
     return start_kafka(brokers=3)
+
+
+@pytest.fixture(scope="session")
+def registry(tmp_path_factory):
+    """A schema registry, shared by all tests: use subjects of your own."""
+    need_command("java")
+    need_file(REGISTRY_LIB / "pom.xml", "Apicurio Registry")
+    started = Registry(tmp_path_factory.mktemp("registry"))
+    yield started
+    started.stop()
 
 
 @pytest.fixture

@@ -16,6 +16,10 @@ INTEROP = ROOT / "interop-tests"
 CACHE = INTEROP / ".cache"
 KAFKA = INTEROP / "kafka" / "kafka"
 KAFKA_LIB = INTEROP / "kafka" / "lib"
+REGISTRY = INTEROP / "registry" / "registry"
+REGISTRY_LIB = CACHE / "registry"
+SERIALIZERS = INTEROP / "serializers"
+NODE_MODULES = CACHE / "serializers" / "node_modules"
 JAVA = INTEROP / "java"
 PYTHON = INTEROP / "python"
 DEBIAN_PYTHON = "/usr/bin/python3"
@@ -101,6 +105,20 @@ class Librdkafka:
 
     def __repr__(self):
         return f"librdkafka-{self.name}"
+
+
+class Registry:
+    """A real schema registry of its own, empty. Ended when pytest ends, whatever way that is."""
+
+    def __init__(self, data):
+        self.data = Path(data)
+        started = run(REGISTRY, "start", "--data", self.data, "--until-exit-of", os.getpid())
+        if started.rc != 0:
+            pytest.fail(f"registry start: {started.err}", pytrace=False)
+        self.url = started.out.strip()
+
+    def stop(self):
+        run(REGISTRY, "stop", "--data", self.data, "--delete")
 
 
 class Kafka:
