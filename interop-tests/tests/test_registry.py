@@ -1,0 +1,265 @@
+"""Avro keys by a real registry: the bytes of other people's serializers, and whole topics on a real Kafka."""
+
+import contextlib
+import functools
+import http.server
+import json
+import ssl
+import threading
+
+import pytest
+from support import (BUILD, KAFKA_LIB, NODE_MODULES, PYTHON, REGISTRY_LIB, SERIALIZERS, need_command, need_file, run,
+                     unique)
+
+PLUGIN = BUILD / "keyroute.so"
+COUNT = 12
+IDS = [f"customer-{i}" for i in range(60)]
+
+# The same key in the course of years: a field added, one renamed, and an int that became a long.
+V1 = {"type": "record", "name": "Key", "namespace": "shop", "fields": [
+    {"name": "region", "type": "int"}, {"name": "id", "type": "string"}, {"name": "shard", "type": "int"}]}
+V2 = {"type": "record", "name": "Key", "namespace": "shop", "fields": [
+    {"name": "region", "type": "int"}, {"name": "channel", "type": "string", "default": "web"},
+    {"name": "customer_id", "type": "string", "aliases": ["id"]}, {"name": "shard", "type": "long"}]}
+
+
+def key_v1(i):
+    return {"region": i % 5, "id": IDS[i], "shard": i % 7 - 3}
+
+
+def key_v2(i):
+    return {"region": i % 5, "channel": "app", "customer_id": IDS[i], "shard": i % 7 - 3}
+
+
+def lines(keys):
+    return "".join(json.dumps(key) + "\n" for key in keys)
+
+
+# ---- the serializers: topic, schema file, lines -> hex lines
+
+
+def python(wheel_python, registry, *args, **options):
+    return run(wheel_python, SERIALIZERS / "avro.py", registry.url, *args, **options)
+
+
+def node(which, registry, *args, **options):
+    need_file(NODE_MODULES, "the serializers of Node")
+    return run(need_command("node"), SERIALIZERS / "avro.mjs", which, registry.url, *args,
+               env={"NODE_PATH": NODE_MODULES, "no_proxy": "127.0.0.1"}, **options)
+
+
+def java(properties, registry, *args, **options):
+    return run("java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+               "-cp", f"{REGISTRY_LIB}/serde/*:{KAFKA_LIB}/*", SERIALIZERS / "Avro.java", registry.url, *args,
+               *properties, **options)
+
+
+# The Confluent API's ids are those of contents; Apicurio's serde takes another kind by default.
+CONTENT_ID = "apicurio.registry.use-id=contentId"
+FOUR_BYTES = "apicurio.registry.id-handler=io.apicurio.registry.serde.Legacy4ByteIdHandler"
+
+SERIALIZE = {
+    "confluent-kafka": (None, 4, "00000000"),
+    "kafkajs": (functools.partial(node, "kafkajs"), 4, "00000000"),
+    "confluentinc": (functools.partial(node, "confluent"), 4, "00000000"),
+    "apicurio-8": (functools.partial(java, [CONTENT_ID]), 8, "0000000000000000"),
+    "apicurio-4": (functools.partial(java, [CONTENT_ID, FOUR_BYTES]), 4, "00000000"),
+}
+
+
+@pytest.fixture(params=SERIALIZE)
+def serializer(request, wheel_python):
+    serialize, id_bytes, start = SERIALIZE[request.param]
+    return serialize or functools.partial(python, wheel_python), id_bytes, start
+
+
+def policy_of(tmp_path, registry, topics, name="policy.json", **settings):
+    path = tmp_path / name
+    path.write_text(json.dumps({"keyroute": 1, "topics": topics, "schemas": {"registries": {
+        "main": {"urls": [registry.url], "wait_ms": 60000, "timeout_ms": 60000, **settings}}}}))
+    return path
+
+
+def rule(fields, reader=None, as_=None, **schema):
+    return {"partitions": COUNT, "key": {"use": "avro", "fields": fields, "schema": {"registry": "main", **schema},
+                                         "unresolved": "reject", "missing": "reject",
+                                         **({"as": as_} if as_ else {}),
+                                         **({"reader": {"inline": reader}} if reader else {})}}
+
+
+def route(repartition, policy, topic, keys, form="hex"):
+    """@returns the partition of each key, as lines of text."""
+    done = repartition("route", "--policy", policy, "--topic", topic, "--partitions", COUNT, "--key-format", form,
+                       stdin="".join(f"{key}\n" for key in keys)).ok()
+    return [line.split("\t")[1] for line in done.out.splitlines()]
+
+
+def plain_partitions(repartition, ids, tmp_path):
+    path = tmp_path / "plain.json"
+    path.write_text('{"keyroute": 1, "topics": {"*": {}}}')
+    return route(repartition, path, "any", ids, form="text")
+
+
+def test_serializers_bytes_route_as_the_plain_string(serializer, registry, repartition, tmp_path):
+    serialize, id_bytes, start = serializer
+    topic = unique("bytes")
+    (tmp_path / "v1.avsc").write_text(json.dumps(V1))
+    keys = serialize(registry, topic, tmp_path / "v1.avsc", stdin=lines(map(key_v1, range(len(IDS))))).ok().out.split()
+    assert len(keys) == len(IDS)
+    assert all(key.startswith(start) for key in keys), "a frame with a small id"
+    policy = policy_of(tmp_path, registry, {topic: rule(["id"], **{"id-bytes": id_bytes})})
+    want = plain_partitions(repartition, IDS, tmp_path)
+    assert route(repartition, policy, topic, keys) == want
+    (tmp_path / "whole.json").write_text('{"keyroute": 1, "topics": {"*": {}}}')
+    assert route(repartition, tmp_path / "whole.json", topic, keys) != want, "the frame and the other fields are hashed too"
+
+
+def by_entity(kcat, kafka, topic, id_of):
+    """@returns {id: set of partitions}, read by a client that knows nothing of us."""
+    got = kcat("-b", kafka.bootstrap, "-C", "-t", topic, "-e", "-q", "-f", "%p\t%s\n").ok()
+    found = {}
+    for line in got.out.splitlines():
+        partition, value = line.split("\t", 1)
+        found.setdefault(id_of(value), set()).add(int(partition))
+    return found
+
+
+def id_of_json(value):
+    key = json.loads(value)
+    return key.get("id") or key["customer_id"]
+
+
+def produce_bytes(wheel_python, kafka, topic, keys, values, policy):
+    """Bytes of a serializer that has no librdkafka beside it, through confluent-kafka with the plugin."""
+    pairs = "".join(f"{key}\t{value}\n" for key, value in zip(keys, values))
+    return run(wheel_python, PYTHON / "produce.py", "-b", kafka.bootstrap, "-t", topic, "--hex-keys",
+               "-X", f"plugin.library.paths={PLUGIN}", "-X", f"keyroute.policy={policy}", stdin=pairs).ok()
+
+
+def test_a_schema_evolves_and_keys_stay(registry, kafka, topic, kcat, repartition, wheel_python, tmp_path):
+    """Python and Node, two versions of the schema, two topics of different subjects and one keyed by the plain string."""
+    orders, payments, plain = (topic(name, partitions=COUNT) for name in ("orders", "payments", "plain"))
+    shards = topic("shards", partitions=COUNT)
+    for name, schema in ("v1", V1), ("v2", V2):
+        (tmp_path / f"{name}.avsc").write_text(json.dumps(schema))
+    # Another subject, another order of the fields, another name of the record.
+    payment = {"type": "record", "name": "PaymentKey", "fields": [{"name": "id", "type": "string"},
+                                                                  {"name": "currency", "type": "string"},
+                                                                  {"name": "amount", "type": "long"}]}
+    (tmp_path / "payment.avsc").write_text(json.dumps(payment))
+    policy = policy_of(tmp_path, registry, {
+        orders: rule(["customer_id"], V2), payments: rule(["id"], payment),
+        shards: rule(["shard"], V2), plain: {"partitions": COUNT}})
+    with_plugin = ("-X", f"plugin.library.paths={PLUGIN}", "-X", f"keyroute.policy={policy}")
+    everyone = range(len(IDS))
+    old, new = lines(map(key_v1, everyone)), lines(map(key_v2, everyone))
+
+    # Python's own serializer and producer, before and after the schema evolves; the registry learns each on the way.
+    for to in orders, shards:
+        for version, text in ("v1", old), ("v2", new):
+            python(wheel_python, registry, to, tmp_path / f"{version}.avsc", "-b", kafka.bootstrap, *with_plugin,
+                   stdin=text).ok()
+        # Node's, with both versions: the first ones again, and those of the newest schema.
+        for which, version, text in ("kafkajs", "v2", new), ("confluent", "v2", new), ("kafkajs", "v1", old):
+            keys = node(which, registry, to, tmp_path / f"{version}.avsc", stdin=text).ok().out.split()
+            produce_bytes(wheel_python, kafka, to, keys, text.splitlines(), policy)
+    python(wheel_python, registry, payments, tmp_path / "payment.avsc", "-b", kafka.bootstrap, *with_plugin,
+           stdin=lines({"id": ID, "currency": "EUR", "amount": 7} for ID in IDS)).ok()
+    produce_bytes(wheel_python, kafka, plain, [ID.encode().hex() for ID in IDS], IDS, policy)
+
+    by_plain = by_entity(kcat, kafka, plain, str)
+    assert set(by_plain) == set(IDS) and all(len(found) == 1 for found in by_plain.values())
+    assert {int(p) for p in plain_partitions(repartition, IDS, tmp_path)} == {p for found in by_plain.values() for p in found}
+    assert by_entity(kcat, kafka, orders, id_of_json) == by_plain, "5 × 60 records of two schemas and three serializers"
+    assert by_entity(kcat, kafka, payments, id_of_json) == by_plain, "another subject"
+    # An int and the long that it became route alike, as Kafka's LongSerializer would write them.
+    by_shard = by_entity(kcat, kafka, shards, lambda value: json.loads(value)["shard"])
+    assert all(len(found) == 1 for found in by_shard.values())
+    longs = route(repartition, policy, plain, [(s & (1 << 64) - 1).to_bytes(8, "big").hex() for s in by_shard])
+    assert [str(p) for found in by_shard.values() for p in found] == longs
+
+
+def test_without_the_plugin_the_id_is_hashed(registry, kafka, topic, kcat, wheel_python, tmp_path):
+    """The other test must be able to fail: librdkafka's own partitioner splits entities when the schema evolves."""
+    orders = topic("split", partitions=COUNT)
+    for name, schema, make in ("v1", V1, key_v1), ("v2", V2, key_v2):
+        (tmp_path / f"{name}.avsc").write_text(json.dumps(schema))
+        python(wheel_python, registry, orders, tmp_path / f"{name}.avsc", "-b", kafka.bootstrap,
+               stdin=lines(map(make, range(len(IDS))))).ok()
+    assert any(len(found) == 2 for found in by_entity(kcat, kafka, orders, id_of_json).values())
+
+
+def test_an_unreachable_registry_refuses_and_says_so(kafka, topic, wheel_python, tmp_path):
+    class Nowhere:
+        url = "http://127.0.0.1:1"
+
+    orders = topic("refused", partitions=COUNT)
+    policy = policy_of(tmp_path, Nowhere, {orders: rule(["id"])}, wait_ms=100, retries=0)
+    framed = "00000000070a" + "616c696365"
+    done = run(wheel_python, PYTHON / "produce.py", "-b", kafka.bootstrap, "-t", orders, "--hex-keys",
+               "-X", f"plugin.library.paths={PLUGIN}", "-X", f"keyroute.policy={policy}", stdin=f"{framed}\tx\n").ends_with(1)
+    assert "registry main: http://127.0.0.1:1/" in done.err
+    assert "records are refused" in done.err and "not delivered" in done.err
+
+
+# ---- TLS
+
+
+@contextlib.contextmanager
+def tls_registry(tmp_path, password):
+    """One schema behind TLS by a CA of our own and basic authentication. @yields its URL and the requests it saw."""
+    def openssl(*args):
+        return run("openssl", *args, cwd=tmp_path).ok()
+
+    openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=Test CA",
+            "-keyout", "ca.key", "-out", "ca.pem")
+    openssl("req", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost", "-keyout", "server.key", "-out", "server.csr")
+    (tmp_path / "san").write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
+    openssl("x509", "-req", "-in", "server.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2",
+            "-extfile", "san", "-out", "server.pem")
+    seen = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            seen.append((self.path, self.headers.get("Authorization")))
+            body = json.dumps({"schema": json.dumps(V1)}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "server.pem", tmp_path / "server.key")
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    (tmp_path / "password").write_text(password + "\n")
+    try:
+        yield f"https://127.0.0.1:{server.server_port}", seen
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def test_tls_with_a_ca_of_ones_own(repartition, tmp_path):
+    key = "0000000007" + "06" + "0a" + b"alice".hex() + "02"
+    with tls_registry(tmp_path, "hush") as (url, seen):
+        class Tls:
+            pass
+
+        Tls.url = url
+        auth = {"basic": {"user": "svc", "password": {"file": "password"}}}
+        trusting = policy_of(tmp_path, Tls, {"t": rule(["id"])}, ca="ca.pem", auth=auth)
+        assert route(repartition, trusting, "t", [key]) == plain_partitions(repartition, ["alice"], tmp_path)
+        assert seen == [("/schemas/ids/7", "Basic c3ZjOmh1c2g=")]
+        # Without it the certificate is nobody's, and not a byte is asked of whoever that is.
+        stranger = policy_of(tmp_path, Tls, {"t": rule(["id"])}, name="stranger.json", auth=auth, wait_ms=200, retries=0)
+        done = repartition("route", "--policy", stranger, "--topic", "t", "--partitions", COUNT, "--key-format", "hex", key)
+        assert done.rc == 1 and "refused" in done.out
+        assert "hush" not in done.out + done.err
+        assert len(seen) == 1
