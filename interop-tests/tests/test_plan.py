@@ -199,6 +199,23 @@ def test_the_rest_of_the_policy_stays(rebalance, tmp_path):
     assert made["policy"] == want and made["moves"] == 1 and made["placed"] == "file"
 
 
+def test_a_table_grows(repartition, rebalance, groups, tmp_path):
+    """From 8 to 12 partitions: the newcomers get their share, though the largest group alone fills more than one."""
+    table, grown = tmp_path / "table.json", tmp_path / "grown.json"
+    weights = groups(exponent=1.1)
+    rebalance("-w", weights, "-p", 8, "--target", "1.4", "-o", table).ok()
+    done = rebalance("-w", weights, "-p", 12, "--fill", "--target", "1.1", "--policy", table, "-o", grown).ends_with(1).json()
+    was, now = (routes(repartition, p, [f"g{i:04d}" for i in range(1, 4001)]) for p in (table, grown))
+    moved = [key for key in was if now[key] != was[key]]
+    assert 0 < len(moved) <= done["moves"] and all(p in map(now.get, moved) for p in range(8, 12))
+    assert 4 / 12 - 0.08 < done["moved_share"] < 4 / 12 + 0.15
+    assert done["max_over_mean"] == done["floor"]  # the one that no move can help
+    others = sorted(done["shares"])[:-1]
+    assert others[-1] * 11 / sum(others) < 1.11
+    fewer = rebalance("-w", weights, "-p", 6, "--policy", table).ends_with(2)
+    assert "is made for 8 partitions, --partitions says 6" in fewer.err
+
+
 def test_groups_that_are_no_text(repartition, rebalance, tmp_path):
     weights, out = tmp_path / "w.tsv", tmp_path / "out.json"
     weights.write_text("ff00\t3\n00\t2\n\t1\n")

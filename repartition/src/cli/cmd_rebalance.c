@@ -20,6 +20,7 @@ struct args {
         struct rp_policy_args policy;
         const char *weights, *topic, *target, *delimiter, *key_format, *out;
         int64_t partitions;
+        bool fill;
         struct rp_list splits;
 };
 
@@ -27,11 +28,14 @@ static const struct rp_option options[] = {
         { "weights", 'w', RP_OPT_TEXT, offsetof(struct args, weights), "FILE",
           "groups, one a line: group, tab, weight (and, with another tab, its partition)", NULL, 0, 0, NULL },
         { "partitions", 'p', RP_OPT_COUNT, offsetof(struct args, partitions), "N",
-          "partitions of the topic; needed unless the policy pins them", NULL, 1, 1000000, NULL },
+          "partitions of the topic; needed unless the policy pins them; more than it pins: the topic grows", NULL, 1,
+          1000000, NULL },
         { "target", 0, RP_OPT_TEXT, offsetof(struct args, target), "RATIO",
           "move until the fullest partition has at most this many times the mean", "1.1", 0, 0, NULL },
         { "split", 0, RP_OPT_LIST, offsetof(struct args, splits), "GROUP:PARTS",
           "let this group live in several partitions, as so many parts; may be repeated", NULL, 0, 0, NULL },
+        { "fill", 0, RP_OPT_FLAG, offsetof(struct args, fill), NULL,
+          "after growth: leave out what no move can help, and bring the other partitions to the target", NULL, 0, 0, NULL },
         { "delimiter", 0, RP_OPT_TEXT, offsetof(struct args, delimiter), "TEXT",
           "what ends the group in a key, and stands before the part of a split one (then \"|\" by default)", NULL, 0, 0,
           NULL },
@@ -62,7 +66,7 @@ struct plan {
         kr_policy_t *policy;
         const kr_rule_t *rule; /* in force; NULL: no policy given */
         char *policy_json;
-        int32_t partition_cnt;
+        int32_t partition_cnt, policy_cnt; /* policy_cnt: when the policy was made, of a topic that grows */
         double target;
         const char *delimiter;
         bool is_new; /* no placement was given: spread from nothing */
@@ -99,8 +103,11 @@ static rp_err_t read_policy(struct plan *plan, struct rp_error *err)
                         plan->policy_json = rp_file_text(args->policy.policy_file, &len, err);
                 if (!plan->policy_json)
                         return err->code;
-                plan->partition_cnt = rp_partition_cnt_from_args(&args->policy, plan->rule, args->partitions, err);
-                return plan->partition_cnt ? RP_OK : err->code;
+                plan->policy_cnt = kr_rule_partitions(plan->rule);
+                if (!plan->policy_cnt || args->partitions <= plan->policy_cnt)
+                        plan->policy_cnt = rp_partition_cnt_from_args(&args->policy, plan->rule, args->partitions, err);
+                plan->partition_cnt = args->partitions ? (int32_t)args->partitions : plan->policy_cnt;
+                return plan->policy_cnt ? RP_OK : err->code;
         }
         plan->partition_cnt = (int32_t)args->partitions;
         return args->partitions ? RP_OK : rp_fail(err, RP_ERR_USAGE, "--partitions N is missing");
@@ -126,7 +133,7 @@ static rp_err_t place_now(struct plan *plan, struct rp_error *err)
                 return rp_spread(units, plan->partition_cnt, plan->place) ? RP_OK
                                                                             : rp_fail(err, RP_ERR_FATAL, "out of memory");
         for (size_t i = 0; i < units->cnt; i++) {
-                plan->place[i] = kr_rule_partition(plan->rule, units->list[i].data, units->list[i].len, plan->partition_cnt);
+                plan->place[i] = kr_rule_partition(plan->rule, units->list[i].data, units->list[i].len, plan->policy_cnt);
                 if (plan->place[i] < 0)
                         return rp_fail(err, RP_ERR_USAGE, "%.200s: group %zu: %s", plan->args->weights, i + 1,
                                        kr_strerror(plan->place[i]));
@@ -169,6 +176,23 @@ static rp_err_t split_one(struct plan *plan, const char *text, struct split *spl
         return rc;
 }
 
+static double ratio_of(const struct plan *plan, uint64_t max)
+{
+        return (double)max / (double)plan->demand.total * plan->partition_cnt;
+}
+
+static bool move_groups(struct plan *plan)
+{
+        const struct rp_units *units = &plan->demand.keys;
+
+        if (!plan->args->fill)
+                return rp_rebalance(units, plan->partition_cnt, plan->target, plan->place, &plan->done);
+        if (!rp_rebalance_grown(units, plan->partition_cnt, plan->target, plan->place, &plan->done))
+                return false;
+        plan->done.is_stuck = ratio_of(plan, plan->done.max_after) > plan->target;
+        return true;
+}
+
 static rp_err_t make(struct plan *plan, struct rp_error *err)
 {
         const struct args *args = plan->args;
@@ -200,7 +224,7 @@ static rp_err_t make(struct plan *plan, struct rp_error *err)
         for (size_t i = 0; rc == RP_OK && i < args->splits.cnt; i++)
                 rc = split_one(plan, args->splits.items[i], &plan->splits[i], err);
         plan->heaviest = rp_units_heaviest(&plan->demand.keys);
-        if (rc == RP_OK && !rp_rebalance(&plan->demand.keys, plan->partition_cnt, plan->target, plan->place, &plan->done))
+        if (rc == RP_OK && !move_groups(plan))
                 rc = rp_fail(err, RP_ERR_FATAL, "out of memory");
         return rc;
 }
@@ -208,11 +232,6 @@ static rp_err_t make(struct plan *plan, struct rp_error *err)
 static double share_of(const struct plan *plan, uint64_t weight)
 {
         return (double)weight / (double)plan->demand.total;
-}
-
-static double ratio_of(const struct plan *plan, uint64_t max)
-{
-        return share_of(plan, max) * plan->partition_cnt;
 }
 
 static int32_t partitions_of(const struct plan *plan, const struct split *split)

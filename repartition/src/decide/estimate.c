@@ -176,7 +176,7 @@ static bool measure_growth(const struct rp_strategy *strategy, const struct plac
                 return false;
         if (strategy->place == RP_PLACE_BY_TABLE) {
                 memcpy(place, placement->place, units->cnt * sizeof(*place));
-                ok = rp_rebalance_grown(units, strategy->grown_cnt, place, &done);
+                ok = rp_rebalance_grown(units, strategy->grown_cnt, 1, place, &done);
         } else {
                 route_units(units, strategy->grown, strategy->grown_cnt, place);
         }

@@ -141,22 +141,27 @@ static bool take_below(struct shelf *shelf, const struct ranked *ranked, uint64_
         return true;
 }
 
-/* goes_on: a partition that cannot give is closed, not the end. It never could later: the emptiest only gets fuller. */
+/*
+ * goes_on: a partition that cannot give is closed, not the end, and the target is for the others. It never could later,
+ * since the emptiest only gets fuller.
+ */
 static bool move_all(const struct ranked *ranked, struct shelf *shelves, uint64_t *loads, int32_t partition_cnt,
                      double target, bool goes_on, int32_t *place, struct rp_rebalance *result)
 {
         for (;;) {
-                int32_t full = -1, empty = 0;
+                int32_t full = -1, empty = 0, open_cnt = 0;
+                uint64_t open = 0;
                 uint32_t rank;
 
                 for (int32_t p = 0; p < partition_cnt; p++) {
-                        if (!shelves[p].is_closed && (full < 0 || loads[p] > loads[full]))
-                                full = p;
                         empty = loads[p] < loads[empty] ? p : empty;
+                        if (shelves[p].is_closed)
+                                continue;
+                        full = full < 0 || loads[p] > loads[full] ? p : full;
+                        open += loads[p];
+                        open_cnt++;
                 }
-                if (full < 0)
-                        return true;
-                if ((double)loads[full] * partition_cnt <= target * (double)result->total)
+                if (full < 0 || (double)loads[full] * open_cnt <= target * (double)open)
                         return true;
                 /* Every move brings two loads closer together, so this ends. */
                 if (!take_below(&shelves[full], ranked, loads[full] - loads[empty], &rank)) {
@@ -211,7 +216,8 @@ bool rp_rebalance(const struct rp_units *units, int32_t partition_cnt, double ta
         return rebalance(units, partition_cnt, target, false, place, result);
 }
 
-bool rp_rebalance_grown(const struct rp_units *units, int32_t partition_cnt, int32_t *place, struct rp_rebalance *result)
+bool rp_rebalance_grown(const struct rp_units *units, int32_t partition_cnt, double target, int32_t *place,
+                        struct rp_rebalance *result)
 {
-        return rebalance(units, partition_cnt, 1, true, place, result);
+        return rebalance(units, partition_cnt, target, true, place, result);
 }

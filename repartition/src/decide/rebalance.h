@@ -32,10 +32,11 @@ bool rp_rebalance(const struct rp_units *units, int32_t partition_cnt, double ta
                   struct rp_rebalance *result);
 
 /**
- * The same for a topic that has grown: goes on with the next fullest partition when one cannot give, down to the last,
- * so that newcomers are filled even when one group is heavier than a partition's share.
+ * The same for a topic that has grown: a partition that cannot give is left out, and the others go on until the fullest of
+ * them is at most `target` times their mean, so that newcomers are filled even when one group is heavier than a share.
  */
-bool rp_rebalance_grown(const struct rp_units *units, int32_t partition_cnt, int32_t *place, struct rp_rebalance *result);
+bool rp_rebalance_grown(const struct rp_units *units, int32_t partition_cnt, double target, int32_t *place,
+                        struct rp_rebalance *result);
 
 /**
  * The fullest over the mean partition that a group of this weight forces, wherever it is: max(1, share * N).
