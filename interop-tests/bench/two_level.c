@@ -19,11 +19,21 @@
 #include <string.h>
 #include <time.h>
 
-enum { PARTITIONS = 96, FANOUT = 8, GROUPS = 240, EACH = 2000, LIMIT = 100, TURNS = 15,
-       READERS = 4, QUERIES = 5, WAIT_MS = 30000 };
+enum {
+        PARTITIONS = 96,
+        FANOUT = 8,
+        GROUPS = 240,
+        EACH = 2000,
+        LIMIT = 100,
+        TURNS = 15,
+        READERS = 4,
+        QUERIES = 5,
+        WAIT_MS = 30000
+};
 
-static const char policy_text[] = "{\"keyroute\": 1, \"topics\": {\"*\": {\"partitions\": 96, \"map\": {\"kind\": \"two-level\", "
-                                  "\"fanout\": 8, \"delimiter\": \"|\"}}}}";
+static const char policy_text[] =
+        "{\"keyroute\": 1, \"topics\": {\"*\": {\"partitions\": 96, \"map\": {\"kind\": \"two-level\", "
+        "\"fanout\": 8, \"delimiter\": \"|\"}}}}";
 static const kr_rule_t *rule;
 static const char *bootstrap, *topic_name;
 
@@ -77,8 +87,8 @@ static void fill(void)
         for (int i = 0; i < GROUPS * EACH; i++) {
                 int len = snprintf(key, sizeof(key), "tenant-%03d|%08d", i % GROUPS, i);
 
-                while (rd_kafka_produce(topic, kr_rule_partition(rule, key, (size_t)len, PARTITIONS), RD_KAFKA_MSG_F_COPY,
-                                        value, sizeof(value), key, (size_t)len, NULL)) {
+                while (rd_kafka_produce(topic, kr_rule_partition(rule, key, (size_t)len, PARTITIONS),
+                                        RD_KAFKA_MSG_F_COPY, value, sizeof(value), key, (size_t)len, NULL)) {
                         if (rd_kafka_last_error() != RD_KAFKA_RESP_ERR__QUEUE_FULL)
                                 die("produce", rd_kafka_err2str(rd_kafka_last_error()));
                         rd_kafka_poll(rk, 10);
@@ -103,7 +113,8 @@ static rd_kafka_t *make_consumer(void)
         set(conf, "enable.auto.commit", "false");
         set(conf, "auto.offset.reset", "earliest");
         set(conf, "fetch.wait.max.ms", "10");
-        set(conf, "max.partition.fetch.bytes", "65536"); /* enough for the answer; a megabyte each would be read for nothing */
+        set(conf, "max.partition.fetch.bytes",
+            "65536"); /* enough for the answer; a megabyte each would be read for nothing */
         rk = rd_kafka_new(RD_KAFKA_CONSUMER, conf, text, sizeof(text));
         if (!rk)
                 die("consumer", text);
@@ -214,7 +225,8 @@ int main(int argc, char **argv)
         }
         kr_policy_free(policy);
         printf("{\"partitions_few\": %d, \"partitions_all\": %d, \"latency_ms_few\": %.2f, \"latency_ms_all\": %.2f, "
-               "\"queries_per_s_few\": %.1f, \"queries_per_s_all\": %.1f, \"latency_ratio\": %.3f, \"throughput_ratio\": "
+               "\"queries_per_s_few\": %.1f, \"queries_per_s_all\": %.1f, \"latency_ratio\": %.3f, "
+               "\"throughput_ratio\": "
                "%.3f, \"librdkafka\": \"%s\"}\n",
                FANOUT, PARTITIONS, latency[1][TURNS / 2], latency[0][TURNS / 2], rate[1], rate[0],
                latency[1][TURNS / 2] / latency[0][TURNS / 2], rate[1] / rate[0], rd_kafka_version_str());

@@ -21,8 +21,9 @@ static const char java[] = "{\"keyroute\": 1, \"topics\": {\"t\": {}, \"other\":
 
 static struct rp_growth_wish wish_of(const char *policy)
 {
-        return (struct rp_growth_wish){ .policy_json = policy, .policy_path = "policy.json", .topic = "t", .from = FROM,
-                                        .to = TO };
+        return (struct rp_growth_wish){
+                .policy_json = policy, .policy_path = "policy.json", .topic = "t", .from = FROM, .to = TO
+        };
 }
 
 /* Records where Java puts them, but every tenth one partition further; some have no key. */
@@ -46,7 +47,8 @@ static void fill(struct memory_topic *topic)
         kr_policy_free(policy);
 }
 
-static void count_by_definition(const struct memory_topic *topic, const kr_rule_t *rule, uint64_t *moved, uint64_t *bytes)
+static void count_by_definition(const struct memory_topic *topic, const kr_rule_t *rule, uint64_t *moved,
+                                uint64_t *bytes)
 {
         *moved = *bytes = 0;
         for (int32_t p = 0; p < FROM; p++)
@@ -157,17 +159,22 @@ static void test_a_tick_can_stop_it(void **state)
 /* Whatever map is in force: the least that can move, or a reason. */
 static void test_next_rules(void **state)
 {
-        static const struct { const char *rule, *weights; double next, modulo; const char *why_not; } cases[] = {
+        static const struct {
+                const char *rule, *weights;
+                double next, modulo;
+                const char *why_not;
+        } cases[] = {
                 { "{}", NULL, 0.25, 0.75, NULL },
                 { "{\"partitions\": 12, \"hash\": \"crc32\"}", NULL, 0.25, 0.75, NULL },
                 { "{\"partitions\": 12, \"map\": {\"kind\": \"slots\"}}", NULL, 0.25, 0.75, NULL },
                 /* weights of before stay, newcomers weigh 1: 4 of 28 */
-                { "{\"partitions\": 12, \"map\": {\"kind\": \"slots\", \"weights\": {\"0-11\": 2}}}", NULL, 4.0 / 28, -1, NULL },
+                { "{\"partitions\": 12, \"map\": {\"kind\": \"slots\", \"weights\": {\"0-11\": 2}}}", NULL, 4.0 / 28,
+                  -1, NULL },
                 { "{\"partitions\": 12, \"map\": {\"kind\": \"slots\"}}", "{\"0-11\": 1, \"*\": 0}", 0, -1, NULL },
                 { "{}", "{\"12\": 1, \"*\": 0}", 1, -1, NULL },
                 { "{\"partitions\": 12, \"map\": {\"kind\": \"ring\"}}", NULL, 0.25, -1, NULL },
-                { "{\"partitions\": 12, \"map\": {\"kind\": \"two-level\", \"fanout\": 2, \"delimiter\": \"|\"}}", "{\"*\": 1}", -1, -1,
-                  "unknown field \"weights\"" },
+                { "{\"partitions\": 12, \"map\": {\"kind\": \"two-level\", \"fanout\": 2, \"delimiter\": \"|\"}}",
+                  "{\"*\": 1}", -1, -1, "unknown field \"weights\"" },
                 { "{}", "{\"16\": 1}", -1, -1, "partition 16 does not exist" },
         };
 
@@ -178,7 +185,8 @@ static void test_next_rules(void **state)
                 struct rp_growth_rules rules;
                 struct rp_error err;
 
-                snprintf(policy, sizeof(policy), "{\"keyroute\": 1, \"topics\": {\"t\": %s, \"o\": {}}}", cases[i].rule);
+                snprintf(policy, sizeof(policy), "{\"keyroute\": 1, \"topics\": {\"t\": %s, \"o\": {}}}",
+                         cases[i].rule);
                 wish.weights_json = cases[i].weights;
                 wish.into = i % 2 ? "t.v2" : NULL;
                 if (rp_growth_rules_init(&rules, &wish, &err) != RP_OK)
@@ -213,7 +221,8 @@ static void test_a_policy_that_cannot_be_used(void **state)
         static const char *const cases[][2] = {
                 { "{\"keyroute\": 1, \"topics\": {\"x\": {}}}", "policy.json: no rule for topic \"t\"" },
                 { "{\"keyroute\": 1, \"topics\": {\"t\": {\"hash\": \"x\"}}}", "policy.json: topics.t.hash" },
-                { "{\"keyroute\": 1, \"topics\": {\"t\": {\"partitions\": 20, \"locations\": {\"19\": \"a\"}}}}", "topics.t.locations" },
+                { "{\"keyroute\": 1, \"topics\": {\"t\": {\"partitions\": 20, \"locations\": {\"19\": \"a\"}}}}",
+                  "topics.t.locations" },
                 { "[", "policy.json: line 1" },
         };
 
@@ -229,7 +238,8 @@ static void test_a_policy_that_cannot_be_used(void **state)
         }
 }
 
-/* ---- estimate ------------------------------------------------------------------------------------------------------ */
+/* ---- estimate ------------------------------------------------------------------------------------------------------
+ */
 
 static void add_tenants(struct rp_demand *demand)
 {
@@ -261,10 +271,14 @@ static struct rp_estimate estimate_of(const struct rp_demand *demand, const char
 
 static void test_what_a_query_reads(void **state)
 {
-        static const struct { const char *name; int32_t touched; bool all; } cases[] = {
-                { "modulo", 8, true },           { "slots", 8, true },           { "ring", 8, true },
-                { "range", 8, true },            { "two-level", 3, false },      { "modulo-by-group", 1, false },
-                { "slots-by-group", 1, false },  { "table", 1, false },          { "given", 8, true },
+        static const struct {
+                const char *name;
+                int32_t touched;
+                bool all;
+        } cases[] = {
+                { "modulo", 8, true },          { "slots", 8, true },      { "ring", 8, true },
+                { "range", 8, true },           { "two-level", 3, false }, { "modulo-by-group", 1, false },
+                { "slots-by-group", 1, false }, { "table", 1, false },     { "given", 8, true },
         };
         struct rp_demand demand;
 
@@ -284,15 +298,17 @@ static void test_what_a_query_reads(void **state)
         assert_true(fabs(estimate_of(&demand, "modulo").heaviest_share - 1.0 / 465) < 1e-9);
         assert_int_equal(estimate_of(&demand, "table").unit_cnt, 30);
         /* A group of one query reads what lies beside it as well: the whole of its partition. */
-        assert_true(fabs(estimate_of(&demand, "table").scanned_max - estimate_of(&demand, "table").max_over_mean / 8) < 1e-9);
+        assert_true(fabs(estimate_of(&demand, "table").scanned_max - estimate_of(&demand, "table").max_over_mean / 8) <
+                    1e-9);
         rp_demand_release(&demand);
 }
 
 /* A policy that routes by a field lets a query do the same, though no map says so. */
 static void test_a_policy_that_routes_by_the_group(void **state)
 {
-        static const char by_field[] = "{\"keyroute\": 1, \"topics\": {\"t\": {\"key\": {\"use\": \"field\", \"delimiter\": \"|\", "
-                                       "\"index\": 0}}}}";
+        static const char by_field[] =
+                "{\"keyroute\": 1, \"topics\": {\"t\": {\"key\": {\"use\": \"field\", \"delimiter\": \"|\", "
+                "\"index\": 0}}}}";
         static const char *const policies[] = { by_field, java };
         struct rp_demand demand;
 
@@ -303,7 +319,8 @@ static void test_a_policy_that_routes_by_the_group(void **state)
                 struct rp_estimate estimate;
                 struct rp_error err;
 
-                assert_int_equal(rp_strategy_init_policy(&strategy, "p", policies[i], "p.json", "t", 8, 12, &err), RP_OK);
+                assert_int_equal(rp_strategy_init_policy(&strategy, "p", policies[i], "p.json", "t", 8, 12, &err),
+                                 RP_OK);
                 assert_int_equal(rp_estimate(&strategy, &demand, &estimate, &err), RP_OK);
                 assert_int_equal(estimate.touched_max, i ? 8 : 1);
                 assert_true(estimate.moved > 0 && fabs(estimate.moved_hashes - 1.0 / 3) < 1e-3); /* 8 to 12, by slots */

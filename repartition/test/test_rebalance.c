@@ -72,8 +72,13 @@ static void test_shares_of_the_heaviest_groups(void **state)
 
 static void test_a_table_spreads_evenly_until_the_heaviest_group_is_the_floor(void **state)
 {
-        static const struct { int32_t cnt; double ratio; long long scanned; } cases[] = {
-                { 8, 1.00, 1500137 }, { 16, 1.19, 889566 },
+        static const struct {
+                int32_t cnt;
+                double ratio;
+                long long scanned;
+        } cases[] = {
+                { 8, 1.00, 1500137 },
+                { 16, 1.19, 889566 },
         };
         struct rp_demand demand;
         int32_t place[GROUPS];
@@ -92,7 +97,9 @@ static void test_a_table_spreads_evenly_until_the_heaviest_group_is_the_floor(vo
 
 static void test_floors_by_exponent(void **state)
 {
-        static const struct { double exponent, floor; } cases[] = { { 0.9, 1.00 }, { 1.1, 1.29 }, { 1.3, 2.19 } };
+        static const struct {
+                double exponent, floor;
+        } cases[] = { { 0.9, 1.00 }, { 1.1, 1.29 }, { 1.3, 2.19 } };
 
         (void)state;
         for (size_t i = 0; i < 3; i++) {
@@ -186,7 +193,8 @@ static void rebalance_by_definition(const struct rp_units *units, int32_t cnt, d
                 if ((double)loads[full] * cnt <= target * (double)done->total)
                         return;
                 for (size_t i = 0; i < units->cnt; i++)
-                        if (place[i] == full && units->list[i].weight && loads[empty] + units->list[i].weight < loads[full] &&
+                        if (place[i] == full && units->list[i].weight &&
+                            loads[empty] + units->list[i].weight < loads[full] &&
                             (best == SIZE_MAX || rp_unit_compare(&units->list[i], &units->list[best]) < 0))
                                 best = i;
                 if (best == SIZE_MAX)
@@ -266,7 +274,10 @@ static void test_whole_weights_stay_exact_and_repeated_rows_add_up(void **state)
 
 static void test_chance_of_64_partitions(void **state)
 {
-        static const struct { uint64_t each; double ratio; } cases[] = {
+        static const struct {
+                uint64_t each;
+                double ratio;
+        } cases[] = {
                 { 1, 3.88 }, { 4, 2.44 }, { 16, 1.72 }, { 64, 1.36 }, { 256, 1.18 }, { 1024, 1.09 }, { 15600, 1.02 },
         };
 

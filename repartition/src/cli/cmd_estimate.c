@@ -35,17 +35,19 @@ static const struct rp_option options[] = {
           "a policy to compare, alone unless --map is given; may be repeated", NULL, 0, 0, NULL },
         { "topic", 't', RP_OPT_TEXT, offsetof(struct args, topic), "TOPIC",
           "the topic whose rule in the policies is meant", NULL, 0, 0, NULL },
-        { "hash", 0, RP_OPT_TEXT, offsetof(struct args, hash), "NAME", "hash function of the maps", "murmur2", 0, 0, NULL },
+        { "hash", 0, RP_OPT_TEXT, offsetof(struct args, hash), "NAME", "hash function of the maps", "murmur2", 0, 0,
+          NULL },
         { "delimiter", 0, RP_OPT_TEXT, offsetof(struct args, delimiter), "TEXT",
           "a key's group is what stands before this", NULL, 0, 0, NULL },
-        { "fanout", 0, RP_OPT_COUNT, offsetof(struct args, fanout), "F", "partitions of a group by the map two-level", "8", 1,
-          1000000, NULL },
+        { "fanout", 0, RP_OPT_COUNT, offsetof(struct args, fanout), "F", "partitions of a group by the map two-level",
+          "8", 1, 1000000, NULL },
         { "records", 0, RP_OPT_COUNT, offsetof(struct args, records), "R",
           "records that a query's span holds, to tell how many of them it scans", NULL, 1, INT64_MAX / 4, NULL },
         { "keys", 0, RP_OPT_COUNT, offsetof(struct args, keys), "K",
           "no sample: what chance alone gives for K equal keys", NULL, 1, 1000000000, NULL },
         { "key-format", 0, RP_OPT_CHOICE, offsetof(struct args, key_format), "FORMAT",
-          "how keys and groups are written: text, hex, base64, int32, int64 or uuid", "text", 0, 0, rp_key_format_names },
+          "how keys and groups are written: text, hex, base64, int32, int64 or uuid", "text", 0, 0,
+          rp_key_format_names },
         { "sample-keys", 0, RP_OPT_COUNT, offsetof(struct args, sample_keys), "K",
           "distinct keys of a topic that are kept", "1000000", 100, 10000000, NULL },
         { "timeout", 0, RP_OPT_COUNT, offsetof(struct args, timeout_s), "SECONDS",
@@ -75,8 +77,10 @@ static rp_err_t read_counts(struct session *session, struct rp_error *err)
 
                 if (end == text || (*end && *end != ',') || (*end && !end[1]) || value < 1 || value > 1000000 ||
                     session->count_cnt == COUNT_MAX)
-                        return rp_fail(err, RP_ERR_USAGE, "--partitions: expected 1 to %d counts such as 8,16, each from 1 to "
-                                       "1000000, got \"%.60s\"", COUNT_MAX, session->args->partitions);
+                        return rp_fail(err, RP_ERR_USAGE,
+                                       "--partitions: expected 1 to %d counts such as 8,16, each from 1 to "
+                                       "1000000, got \"%.60s\"",
+                                       COUNT_MAX, session->args->partitions);
                 session->counts[session->count_cnt++] = (int32_t)value;
                 text = *end ? end + 1 : end;
         }
@@ -116,8 +120,9 @@ static rp_err_t audit_topic(struct session *session, struct rp_source *source, s
         kr_policy_t *policy = kr_policy_from_hash("murmur2", &kerr);
         struct rp_audit audit = { 0 };
         struct rp_coverage *coverage = calloc((size_t)source->partition_cnt, sizeof(*coverage));
-        struct rp_audit_job job = { .source = source, .audit = &audit, .coverage = coverage, .tick = show_progress,
-                                    .arg = session };
+        struct rp_audit_job job = {
+                .source = source, .audit = &audit, .coverage = coverage, .tick = show_progress, .arg = session
+        };
         rp_err_t rc = policy && coverage ? RP_OK : rp_fail(err, RP_ERR_FATAL, "out of memory");
 
         if (rc == RP_OK)
@@ -141,11 +146,12 @@ static rp_err_t read_topic(struct session *session, struct rp_error *err)
 {
         const struct rp_client_args *client = &session->args->client;
         struct rp_client_config config = { 0 };
-        struct rp_kafka_source_config source_config = { .client = &config, .topic = session->report.name,
+        struct rp_kafka_source_config source_config = { .client = &config,
+                                                        .topic = session->report.name,
                                                         .timeout_ms = (int)session->args->timeout_s * 1000 };
         struct rp_source *source = NULL;
-        rp_err_t rc = rp_client_config_read(&config, client->config_file, client->properties.items, client->properties.cnt,
-                                            client->bootstrap, err);
+        rp_err_t rc = rp_client_config_read(&config, client->config_file, client->properties.items,
+                                            client->properties.cnt, client->bootstrap, err);
 
         if (rc == RP_OK)
                 rc = rp_kafka_source_new(&source, &source_config, err);
@@ -159,7 +165,8 @@ static rp_err_t read_topic(struct session *session, struct rp_error *err)
         return rc;
 }
 
-/* ---- comparing ----------------------------------------------------------------------------------------------------- */
+/* ---- comparing -----------------------------------------------------------------------------------------------------
+ */
 
 static rp_err_t add(struct session *session, struct rp_strategy *strategy, struct rp_error *err)
 {
@@ -214,10 +221,11 @@ static rp_err_t add_policy(struct session *session, const char *path, bool *used
                 struct rp_strategy strategy;
 
                 if (!count)
-                        rc = rp_fail(err, RP_ERR_USAGE, "--partitions N is missing: %.200s does not pin the number", path);
+                        rc = rp_fail(err, RP_ERR_USAGE, "--partitions N is missing: %.200s does not pin the number",
+                                     path);
                 else if (!pinned || pinned == count) {
-                        rc = rp_strategy_init_policy(&strategy, path, json, path, topic ? topic : kr_rule_topic(rule), count,
-                                                     (int32_t)args->grow_to, err);
+                        rc = rp_strategy_init_policy(&strategy, path, json, path, topic ? topic : kr_rule_topic(rule),
+                                                     count, (int32_t)args->grow_to, err);
                         if (rc == RP_OK)
                                 rc = add(session, &strategy, err);
                         rp_strategy_release(&strategy);
@@ -267,7 +275,8 @@ static rp_err_t compare(struct session *session, struct rp_error *err)
                 return rp_fail(err, RP_ERR_USAGE, "--partitions N is missing");
         for (size_t i = 0; rc == RP_OK && i < session->count_cnt && args->grow_to; i++)
                 if (session->counts[i] >= args->grow_to)
-                        rc = rp_fail(err, RP_ERR_USAGE, "--grow-to: expected more than %" PRId32 " partitions, got %" PRId64,
+                        rc = rp_fail(err, RP_ERR_USAGE,
+                                     "--grow-to: expected more than %" PRId32 " partitions, got %" PRId64,
                                      session->counts[i], args->grow_to);
         for (size_t i = 0; rc == RP_OK && plain && i < session->count_cnt; i++) {
                 if (args->maps.cnt)
@@ -282,7 +291,8 @@ static rp_err_t compare(struct session *session, struct rp_error *err)
 
                 rc = add_policy(session, args->policies.items[i], &used, err);
                 if (rc == RP_OK && !used)
-                        rc = rp_fail(err, RP_ERR_USAGE, "%.200s is made for another number of partitions than --partitions",
+                        rc = rp_fail(err, RP_ERR_USAGE,
+                                     "%.200s is made for another number of partitions than --partitions",
                                      args->policies.items[i]);
         }
         return rc;
@@ -322,7 +332,8 @@ static rp_err_t read_and_compare(struct session *session, const char *topic, str
         if (rc != RP_OK)
                 return rc;
         if (!!topic + !!args->weights + !!args->keys != 1)
-                return rp_fail(err, RP_ERR_USAGE, "expected a topic, or --weights FILE, or --keys K: what to estimate from");
+                return rp_fail(err, RP_ERR_USAGE,
+                               "expected a topic, or --weights FILE, or --keys K: what to estimate from");
         if (args->keys)
                 return chance_alone(session, err);
         session->report.name = topic ? topic : args->weights;
@@ -354,15 +365,20 @@ const struct rp_command rp_cmd_estimate = {
         .name = "estimate",
         .operands = "[TOPIC]",
         .summary = "Compares maps on a sample of keys, before anything is changed",
-        .description =
-                "Takes keys and their weights from --weights (lines of key, tab, weight; or named columns key, group, weight,\n"
-                "partition) or from a live topic, and tells for each map and partition count: how full the fullest partition\n"
-                "is (times the mean), what chance alone and the heaviest key allow at best, how many partitions a query for\n"
-                "one group has to read and how many records it scans there, how many table lookups an access costs, and\n"
-                "which share moves when the topic grows.\n\n"
-                "Maps: modulo, slots, hash-range, ring, range (bounds fitted to the sample), table (a row for each group),\n"
-                "two-level, modulo-by-group, slots-by-group, and given (as the sample says). docs/capacity.md explains\n"
-                "the columns.",
+        .description = "Takes keys and their weights from --weights (lines of key, tab, weight; or named columns key, "
+                       "group, weight,\n"
+                       "partition) or from a live topic, and tells for each map and partition count: how full the "
+                       "fullest partition\n"
+                       "is (times the mean), what chance alone and the heaviest key allow at best, how many partitions "
+                       "a query for\n"
+                       "one group has to read and how many records it scans there, how many table lookups an access "
+                       "costs, and\n"
+                       "which share moves when the topic grows.\n\n"
+                       "Maps: modulo, slots, hash-range, ring, range (bounds fitted to the sample), table (a row for "
+                       "each group),\n"
+                       "two-level, modulo-by-group, slots-by-group, and given (as the sample says). docs/capacity.md "
+                       "explains\n"
+                       "the columns.",
         .examples = "  repartition estimate --weights keys.tsv --partitions 8,16\n"
                     "  repartition estimate orders -b localhost:9092 --grow-to 16 --delimiter '|'\n"
                     "  repartition estimate --keys 100000 --partitions 64\n",

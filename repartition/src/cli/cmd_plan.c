@@ -1,4 +1,5 @@
-/* repartition plan: what it costs to give a live topic more partitions or other weights. Writes nothing to the cluster. */
+/* repartition plan: what it costs to give a live topic more partitions or other weights. Writes nothing to the cluster.
+ */
 #include "cli/command.h"
 #include "cli/file_text.h"
 #include "cli/interrupt.h"
@@ -23,13 +24,14 @@ struct args {
 };
 
 static const struct rp_option options[] = {
-        { "partitions", 'p', RP_OPT_COUNT, offsetof(struct args, partitions), "M", "grow: partitions that the topic shall have",
-          NULL, 1, 100000, NULL },
+        { "partitions", 'p', RP_OPT_COUNT, offsetof(struct args, partitions), "M",
+          "grow: partitions that the topic shall have", NULL, 1, 100000, NULL },
         { "weights", 0, RP_OPT_TEXT, offsetof(struct args, weights), "LIST",
           "weights by partition, such as 0-11=2,12=1.5,*=1; by default as in the policy", NULL, 0, 0, NULL },
         { "into", 0, RP_OPT_TEXT, offsetof(struct args, into), "TOPIC",
           "plan for a new topic of this name, into which rewrite will copy; by default in place", NULL, 0, 0, NULL },
-        { "out", 'o', RP_OPT_TEXT, offsetof(struct args, out), "FILE", "write the planned policy there", NULL, 0, 0, NULL },
+        { "out", 'o', RP_OPT_TEXT, offsetof(struct args, out), "FILE", "write the planned policy there", NULL, 0, 0,
+          NULL },
         { "rate", 0, RP_OPT_COUNT, offsetof(struct args, rate), "RECORDS",
           "records a second to reckon with, such as rewrite printed; by default how fast the plan read", NULL, 1,
           1000000000, NULL },
@@ -55,8 +57,10 @@ static char *weights_json(const char *text, struct rp_error *err)
                 if (equals)
                         *equals = '\0';
                 if (!equals || !*item || !equals[1]) {
-                        rp_fail(err, RP_ERR_USAGE, "--weights: expected partitions and their weights such as 0-11=2,*=1, got "
-                                "\"%.60s\"", text);
+                        rp_fail(err, RP_ERR_USAGE,
+                                "--weights: expected partitions and their weights such as 0-11=2,*=1, got "
+                                "\"%.60s\"",
+                                text);
                         ok = false;
                 } else if (json_object_get(weights, item)) {
                         rp_fail(err, RP_ERR_USAGE, "--weights: \"%.40s\" is there twice", item);
@@ -105,18 +109,23 @@ static char *policy_text(const struct args *args, const char *topic, struct rp_e
 static rp_err_t check_counts(const struct args *args, const struct rp_growth_wish *wish, struct rp_error *err)
 {
         struct kr_error kerr;
-        kr_policy_t *policy = kr_policy_parse_at(wish->policy_json, strlen(wish->policy_json), wish->policy_path, &kerr);
+        kr_policy_t *policy =
+                kr_policy_parse_at(wish->policy_json, strlen(wish->policy_json), wish->policy_path, &kerr);
         int32_t pinned = policy ? kr_rule_partitions(kr_policy_rule(policy, wish->topic)) : 0;
 
         kr_policy_free(policy);
         if (!policy)
                 return rp_fail(err, RP_ERR_USAGE, "%s", kerr.text);
         if (pinned && pinned != wish->from)
-                return rp_fail(err, RP_ERR_USAGE, "topic \"%.100s\" has %" PRId32 " partitions, %.200s is made for %" PRId32
-                               ": nothing was planned", wish->topic, wish->from, args->policy.policy_file, pinned);
+                return rp_fail(err, RP_ERR_USAGE,
+                               "topic \"%.100s\" has %" PRId32 " partitions, %.200s is made for %" PRId32
+                               ": nothing was planned",
+                               wish->topic, wish->from, args->policy.policy_file, pinned);
         if (args->partitions && args->partitions <= wish->from)
-                return rp_fail(err, RP_ERR_USAGE, "--partitions: topic \"%.100s\" has %" PRId32 " already; Kafka cannot take "
-                               "partitions away, but rewrite can copy into a topic with fewer", wish->topic, wish->from);
+                return rp_fail(err, RP_ERR_USAGE,
+                               "--partitions: topic \"%.100s\" has %" PRId32 " already; Kafka cannot take "
+                               "partitions away, but rewrite can copy into a topic with fewer",
+                               wish->topic, wish->from);
         return RP_OK;
 }
 
@@ -154,13 +163,18 @@ static rp_err_t measure(struct session *session, struct rp_source *source, struc
         return rc;
 }
 
-static rp_err_t plan(struct session *session, struct rp_source *source, struct rp_growth_wish *wish, struct rp_error *err)
+static rp_err_t plan(struct session *session, struct rp_source *source, struct rp_growth_wish *wish,
+                     struct rp_error *err)
 {
         const struct args *args = session->args;
         struct rp_growth_rules rules = { 0 };
         struct rp_growth growth = { 0 };
-        struct rp_plan_report report = { .topic = wish->topic, .into = wish->into, .growth = &growth, .policy_file = args->policy.policy_file,
-                                         .out = args->out, .bootstrap = args->client.bootstrap,
+        struct rp_plan_report report = { .topic = wish->topic,
+                                         .into = wish->into,
+                                         .growth = &growth,
+                                         .policy_file = args->policy.policy_file,
+                                         .out = args->out,
+                                         .bootstrap = args->client.bootstrap,
                                          .config_file = args->client.config_file };
         rp_err_t rc;
 
@@ -190,11 +204,12 @@ static rp_err_t connect_and_plan(struct session *session, struct rp_growth_wish 
 {
         const struct rp_client_args *client = &session->args->client;
         struct rp_client_config config = { 0 };
-        struct rp_kafka_source_config source_config = { .client = &config, .topic = wish->topic,
+        struct rp_kafka_source_config source_config = { .client = &config,
+                                                        .topic = wish->topic,
                                                         .timeout_ms = (int)session->args->timeout_s * 1000 };
         struct rp_source *source = NULL;
-        rp_err_t rc = rp_client_config_read(&config, client->config_file, client->properties.items, client->properties.cnt,
-                                            client->bootstrap, err);
+        rp_err_t rc = rp_client_config_read(&config, client->config_file, client->properties.items,
+                                            client->properties.cnt, client->bootstrap, err);
 
         if (rc == RP_OK)
                 rc = rp_kafka_source_new(&source, &source_config, err);
@@ -217,7 +232,8 @@ static rp_err_t check_args(const struct args *args, char **operands, struct rp_e
         if (strcmp(what, "weights"))
                 return rp_fail(err, RP_ERR_USAGE, "expected grow or weights, got \"%.60s\"", what);
         if (args->partitions)
-                return rp_fail(err, RP_ERR_USAGE, "weights: the number of partitions stays; grow takes --partitions and "
+                return rp_fail(err, RP_ERR_USAGE,
+                               "weights: the number of partitions stays; grow takes --partitions and "
                                "--weights together");
         return args->weights ? RP_OK : rp_fail(err, RP_ERR_USAGE, "weights: --weights LIST is missing");
 }
@@ -226,7 +242,8 @@ static int run(void *raw, char **operands, int operand_cnt)
 {
         const struct args *args = raw;
         struct session session = { .args = args };
-        struct rp_growth_wish wish = { .topic = operands[1], .into = args->into,
+        struct rp_growth_wish wish = { .topic = operands[1],
+                                       .into = args->into,
                                        .policy_path = args->policy.policy_file ? args->policy.policy_file : "plan" };
         char *policy = NULL, *weights = NULL;
         struct rp_error err;
@@ -252,17 +269,22 @@ const struct rp_command rp_cmd_plan = {
         .name = "plan",
         .operands = "grow|weights TOPIC",
         .summary = "Tells what growing a topic or weighting its partitions would move and cost",
-        .description =
-                "Reads the topic once and counts, for the records that it holds: which share gets another partition by plain\n"
-                "modulo, as clients without a policy would do it, and by a table of slots that starts from the partitions in\n"
-                "force and moves the fewest; how many bytes that is, how long copying takes, which steps lead there and what\n"
-                "readers will notice.\n\n"
-                "grow: the topic gets --partitions M. weights: the number stays, --weights says how much each shall have.\n"
-                "--into names the new topic that rewrite shall fill; without it the topic itself is meant. --out FILE writes\n"
-                "the policy that routes so. Nothing is written to the cluster.\n\n"
-                "The rule in force is the policy's, or Java's (murmur2) without one.",
-        .examples = "  repartition plan grow orders --partitions 16 --into orders.v2 -b localhost:9092 --out grown.json\n"
-                    "  repartition plan weights orders --weights '0-11=2,*=1' --policy keyroute.json -b localhost:9092\n",
+        .description = "Reads the topic once and counts, for the records that it holds: which share gets another "
+                       "partition by plain\n"
+                       "modulo, as clients without a policy would do it, and by a table of slots that starts from the "
+                       "partitions in\n"
+                       "force and moves the fewest; how many bytes that is, how long copying takes, which steps lead "
+                       "there and what\n"
+                       "readers will notice.\n\n"
+                       "grow: the topic gets --partitions M. weights: the number stays, --weights says how much each "
+                       "shall have.\n"
+                       "--into names the new topic that rewrite shall fill; without it the topic itself is meant. "
+                       "--out FILE writes\n"
+                       "the policy that routes so. Nothing is written to the cluster.\n\n"
+                       "The rule in force is the policy's, or Java's (murmur2) without one.",
+        .examples = "  repartition plan grow orders --partitions 16 -b localhost:9092\n"
+                    "  repartition plan grow orders -p 16 --into orders.v2 -F kafka.conf -o new.json\n"
+                    "  repartition plan weights orders --weights '0-11=2,*=1' -b localhost:9092\n",
         .options = tables,
         .args_size = sizeof(struct args),
         .operand_min = 2,

@@ -35,7 +35,8 @@ static const struct rp_option options[] = {
         { "split", 0, RP_OPT_LIST, offsetof(struct args, splits), "GROUP:PARTS",
           "let this group live in several partitions, as so many parts; may be repeated", NULL, 0, 0, NULL },
         { "fill", 0, RP_OPT_FLAG, offsetof(struct args, fill), NULL,
-          "after growth: leave out what no move can help, and bring the other partitions to the target", NULL, 0, 0, NULL },
+          "after growth: leave out what no move can help, and bring the other partitions to the target", NULL, 0, 0,
+          NULL },
         { "delimiter", 0, RP_OPT_TEXT, offsetof(struct args, delimiter), "TEXT",
           "what ends the group in a key, and stands before the part of a split one (then \"|\" by default)", NULL, 0, 0,
           NULL },
@@ -43,8 +44,8 @@ static const struct rp_option options[] = {
           "how groups are written: text, hex, base64, int32, int64 or uuid", "text", 0, 0, rp_key_format_names },
         { "topic", 't', RP_OPT_TEXT, offsetof(struct args, topic), "TOPIC",
           "the topic whose rule is meant; needed when the policy has more than one", NULL, 0, 0, NULL },
-        { "out", 'o', RP_OPT_TEXT, offsetof(struct args, out), "FILE", "where the new policy goes, instead of stdout", NULL,
-          0, 0, NULL },
+        { "out", 'o', RP_OPT_TEXT, offsetof(struct args, out), "FILE", "where the new policy goes, instead of stdout",
+          NULL, 0, 0, NULL },
         RP_POLICY_OPTIONS(struct args),
         RP_COMMON_OPTIONS(struct args),
         { 0 },
@@ -131,9 +132,10 @@ static rp_err_t place_now(struct plan *plan, struct rp_error *err)
         plan->is_new = !plan->rule;
         if (!plan->rule)
                 return rp_spread(units, plan->partition_cnt, plan->place) ? RP_OK
-                                                                            : rp_fail(err, RP_ERR_FATAL, "out of memory");
+                                                                          : rp_fail(err, RP_ERR_FATAL, "out of memory");
         for (size_t i = 0; i < units->cnt; i++) {
-                plan->place[i] = kr_rule_partition(plan->rule, units->list[i].data, units->list[i].len, plan->policy_cnt);
+                plan->place[i] =
+                        kr_rule_partition(plan->rule, units->list[i].data, units->list[i].len, plan->policy_cnt);
                 if (plan->place[i] < 0)
                         return rp_fail(err, RP_ERR_USAGE, "%.200s: group %zu: %s", plan->args->weights, i + 1,
                                        kr_strerror(plan->place[i]));
@@ -151,11 +153,15 @@ static rp_err_t split_one(struct plan *plan, const char *text, struct split *spl
         rp_err_t rc;
 
         if (!colon || end == colon + 1 || *end || parts < 2 || parts > PARTS_MAX)
-                return rp_fail(err, RP_ERR_USAGE, "--split: expected a group, a colon and 2 to %d parts, such as acme:30, got "
-                               "\"%.100s\"", PARTS_MAX, text);
+                return rp_fail(err, RP_ERR_USAGE,
+                               "--split: expected a group, a colon and 2 to %d parts, such as acme:30, got "
+                               "\"%.100s\"",
+                               PARTS_MAX, text);
         rc = rp_key_parse(rp_key_format_find(plan->args->key_format), text, (size_t)(colon - text), &key, err);
         if (rc == RP_OK) {
-                *split = (struct split){ .group = text, .part_cnt = (int32_t)parts, .first_new = (uint32_t)before,
+                *split = (struct split){ .group = text,
+                                         .part_cnt = (int32_t)parts,
+                                         .first_new = (uint32_t)before,
                                          .number = rp_demand_find(&plan->demand, key.data, key.len) };
                 if (split->number == UINT32_MAX)
                         rc = rp_fail(err, RP_ERR_USAGE, "--split: %.200s has no group \"%.*s\"", plan->args->weights,
@@ -211,7 +217,8 @@ static rp_err_t make(struct plan *plan, struct rp_error *err)
         if (rc == RP_OK)
                 rc = rp_demand_read(&plan->demand, args->weights, &format, err);
         if (rc == RP_OK && plan->demand.groups.cnt)
-                rc = rp_fail(err, RP_ERR_USAGE, "%.200s: line 1: expected groups alone, found a column \"key\" beside \"group\"",
+                rc = rp_fail(err, RP_ERR_USAGE,
+                             "%.200s: line 1: expected groups alone, found a column \"key\" beside \"group\"",
                              args->weights);
         if (rc == RP_OK)
                 rc = place_now(plan, err);
@@ -261,16 +268,21 @@ static void print_text(const struct plan *plan)
         const struct rp_rebalance *done = &plan->done;
         double floor = rp_floor(plan->heaviest, plan->demand.total, plan->partition_cnt);
 
-        printf("%" PRId32 " partitions   %s groups   placed %s\n\n", plan->partition_cnt, rp_text_count(plan->group_cnt).s,
-               plan->is_new ? "anew, by falling weight into the emptiest partition"
-                            : plan->demand.keys.list[0].partition >= 0 ? "as the file says" : "as the policy in force says");
-        printf("fullest    %.3f× the mean → %.3f×%s\n", ratio_of(plan, done->max_before), ratio_of(plan, done->max_after),
+        printf("%" PRId32 " partitions   %s groups   placed %s\n\n", plan->partition_cnt,
+               rp_text_count(plan->group_cnt).s,
+               plan->is_new                               ? "anew, by falling weight into the emptiest partition"
+               : plan->demand.keys.list[0].partition >= 0 ? "as the file says"
+                                                          : "as the policy in force says");
+        printf("fullest    %.3f× the mean → %.3f×%s\n", ratio_of(plan, done->max_before),
+               ratio_of(plan, done->max_after),
                done->is_stuck ? ", above the target: no group fits into the emptiest partition any more" : "");
-        printf("moves      %s, %.2f %% of all weight\n", rp_text_count(done->move_cnt).s, 100 * share_of(plan, done->moved));
-        printf("floor      %.3f×: the heaviest %s has %.2f %% of all weight\n", floor, plan->args->splits.cnt ? "row" : "group",
-               100 * share_of(plan, plan->heaviest));
+        printf("moves      %s, %.2f %% of all weight\n", rp_text_count(done->move_cnt).s,
+               100 * share_of(plan, done->moved));
+        printf("floor      %.3f×: the heaviest %s has %.2f %% of all weight\n", floor,
+               plan->args->splits.cnt ? "row" : "group", 100 * share_of(plan, plan->heaviest));
         for (size_t i = 0; i < plan->args->splits.cnt; i++)
-                printf("split      %.*s into %" PRId32 " parts, which lie in %" PRId32 " partitions: a query for it reads those\n",
+                printf("split      %.*s into %" PRId32 " parts, which lie in %" PRId32
+                       " partitions: a query for it reads those\n",
                        split_name_len(&plan->splits[i]), plan->splits[i].group, plan->splits[i].part_cnt,
                        partitions_of(plan, &plan->splits[i]));
         printf("rows       %s", rp_text_count(plan->group_cnt).s);
@@ -278,10 +290,12 @@ static void print_text(const struct plan *plan)
                 printf(" → %s", rp_text_count(plan->demand.keys.cnt).s);
         putchar('\n');
         for (size_t i = 0; i < plan->args->splits.cnt; i++)
-                printf("%skeys of %.*s: %.*s%s0 to %.*s%s%" PRId32 ", then %s and the rest; the producer picks the part\n",
-                       i ? "" : "\n", split_name_len(&plan->splits[i]), plan->splits[i].group, split_name_len(&plan->splits[i]),
-                       plan->splits[i].group, plan->delimiter, split_name_len(&plan->splits[i]), plan->splits[i].group,
-                       plan->delimiter, plan->splits[i].part_cnt - 1, plan->delimiter);
+                printf("%skeys of %.*s: %.*s%s0 to %.*s%s%" PRId32
+                       ", then %s and the rest; the producer picks the part\n",
+                       i ? "" : "\n", split_name_len(&plan->splits[i]), plan->splits[i].group,
+                       split_name_len(&plan->splits[i]), plan->splits[i].group, plan->delimiter,
+                       split_name_len(&plan->splits[i]), plan->splits[i].group, plan->delimiter,
+                       plan->splits[i].part_cnt - 1, plan->delimiter);
 }
 
 static json_t *loads_json(const struct plan *plan)
@@ -308,17 +322,19 @@ static void print_json(const struct plan *plan, json_t *policy)
                                                         (size_t)split_name_len(&plan->splits[i]), "parts",
                                                         (int)plan->splits[i].part_cnt, "partitions_touched",
                                                         (int)partitions_of(plan, &plan->splits[i])));
-        rp_json_print(json_pack("{s:i, s:I, s:I, s:s, s:o, s:b, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:O}", "partitions",
-                                (int)plan->partition_cnt, "groups", (json_int_t)plan->group_cnt, "rows",
+        rp_json_print(json_pack("{s:i, s:I, s:I, s:s, s:o, s:b, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:O}",
+                                "partitions", (int)plan->partition_cnt, "groups", (json_int_t)plan->group_cnt, "rows",
                                 (json_int_t)plan->demand.keys.cnt, "placed",
-                                plan->is_new ? "anew" : plan->demand.keys.list[0].partition >= 0 ? "file" : "policy", "target",
-                                rp_json_share(plan->target), "target_reached", (int)!done->is_stuck, "max_over_mean_before",
-                                rp_json_share(ratio_of(plan, done->max_before)), "max_over_mean",
-                                rp_json_share(ratio_of(plan, done->max_after)), "moves", (json_int_t)done->move_cnt,
-                                "moved_share", rp_json_share(share_of(plan, done->moved)), "heaviest_share",
-                                rp_json_share(share_of(plan, plan->heaviest)), "floor",
-                                rp_json_share(rp_floor(plan->heaviest, plan->demand.total, plan->partition_cnt)), "shares",
-                                loads_json(plan), "splits", splits, "policy", policy),
+                                plan->is_new                               ? "anew"
+                                : plan->demand.keys.list[0].partition >= 0 ? "file"
+                                                                           : "policy",
+                                "target", rp_json_share(plan->target), "target_reached", (int)!done->is_stuck,
+                                "max_over_mean_before", rp_json_share(ratio_of(plan, done->max_before)),
+                                "max_over_mean", rp_json_share(ratio_of(plan, done->max_after)), "moves",
+                                (json_int_t)done->move_cnt, "moved_share", rp_json_share(share_of(plan, done->moved)),
+                                "heaviest_share", rp_json_share(share_of(plan, plan->heaviest)), "floor",
+                                rp_json_share(rp_floor(plan->heaviest, plan->demand.total, plan->partition_cnt)),
+                                "shares", loads_json(plan), "splits", splits, "policy", policy),
                       stdout);
 }
 
@@ -327,7 +343,9 @@ static int report(const struct plan *plan, struct rp_error *err)
         struct rp_table_policy table = {
                 .base_json = plan->policy_json,
                 .base_path = plan->policy_json ? plan->args->policy.policy_file : "rebalance",
-                .rule_name = plan->rule ? kr_rule_topic(plan->rule) : plan->args->topic ? plan->args->topic : "*",
+                .rule_name = plan->rule          ? kr_rule_topic(plan->rule)
+                             : plan->args->topic ? plan->args->topic
+                                                 : "*",
                 .hash = plan->args->policy.hash ? plan->args->policy.hash : "murmur2",
                 .partition_cnt = plan->partition_cnt,
                 .delimiter = plan->delimiter,
@@ -336,7 +354,8 @@ static int report(const struct plan *plan, struct rp_error *err)
         char *text = policy ? rp_table_policy_print(&table, policy, err) : NULL;
         int rc = RP_EXIT_USAGE;
 
-        if (text && (!plan->args->out || rp_file_replace(plan->args->out, text, strlen(text), NULL, NULL, err) == RP_OK)) {
+        if (text &&
+            (!plan->args->out || rp_file_replace(plan->args->out, text, strlen(text), NULL, NULL, err) == RP_OK)) {
                 rc = plan->done.is_stuck ? RP_EXIT_DIFFERENCES : RP_EXIT_CLEAN;
                 if (rp_is_json(&plan->args->common)) {
                         print_json(plan, policy);
@@ -375,18 +394,23 @@ static int run(void *raw, char **operands, int operand_cnt)
 const struct rp_command rp_cmd_rebalance = {
         .name = "rebalance",
         .operands = "",
-        .summary = "Moves weighted groups between partitions, the fewest that even them out, without a broker",
-        .description =
-                "Reads groups and their weights, and where they are now: from a third column, else from --policy, else they\n"
-                "are spread from nothing (by falling weight, each into the emptiest partition). Then it moves, one at a\n"
-                "time, the heaviest group of the fullest partition that still fits into the emptiest one, until the fullest\n"
-                "has at most --target times the mean, or nothing fits any more (exit code 1).\n\n"
-                "A group that is heavier than a partition's share sets a floor that no move can beat; --split lets it live\n"
-                "in several partitions. Its keys then carry the number of their part after the group, such as acme|7|rest.\n\n"
-                "The result is a policy with a row for each group; all else of --policy stays as it is. Nothing is changed\n"
-                "anywhere but in --out.",
+        .summary = "Evens out weighted groups by the fewest moves, without a broker",
+        .description = "Reads groups and their weights, and where they are now: from a third column, else from "
+                       "--policy, else they\n"
+                       "are spread from nothing (by falling weight, each into the emptiest partition). Then it moves, "
+                       "one at a\n"
+                       "time, the heaviest group of the fullest partition that still fits into the emptiest one, until "
+                       "the fullest\n"
+                       "has at most --target times the mean, or nothing fits any more (exit code 1).\n\n"
+                       "A group that is heavier than a partition's share sets a floor that no move can beat; --split "
+                       "lets it live\n"
+                       "in several partitions. Its keys then carry the number of their part after the group, such as "
+                       "acme|7|rest.\n\n"
+                       "The result is a policy with a row for each group; all else of --policy stays as it is. Nothing "
+                       "is changed\n"
+                       "anywhere but in --out.",
         .examples = "  repartition rebalance --weights groups.tsv --partitions 8 --target 1.2\n"
-                    "  repartition rebalance -w groups.tsv --policy keyroute.json -t orders --split acme:30 -o next.json\n",
+                    "  repartition rebalance -w groups.tsv --policy keyroute.json --split acme:30\n",
         .options = tables,
         .args_size = sizeof(struct args),
         .run = run,

@@ -91,8 +91,10 @@ static rp_err_t choose_columns(struct reader *reader, size_t cnt, struct rp_erro
         static const column_t plain[] = { KEY, WEIGHT, PARTITION };
 
         if (cnt > 3)
-                return rp_fail(err, RP_ERR_USAGE, "expected a key, its weight and its partition at most, found %zu columns; "
-                               "a first line of column names (key, group, weight, partition) says otherwise", cnt);
+                return rp_fail(err, RP_ERR_USAGE,
+                               "expected a key, its weight and its partition at most, found %zu columns; "
+                               "a first line of column names (key, group, weight, partition) says otherwise",
+                               cnt);
         memcpy(reader->columns, plain, sizeof(plain));
         reader->column_cnt = cnt;
         return RP_OK;
@@ -135,7 +137,8 @@ bool rp_demand_add_key(struct rp_demand *demand, const void *key, size_t len, co
 
         if (!delimiter)
                 return rp_demand_add(demand, key, len, NULL, 0, weight, partition);
-        return rp_demand_add(demand, key, len, key, found ? (size_t)(found - (const char *)key) : len, weight, partition);
+        return rp_demand_add(demand, key, len, key, found ? (size_t)(found - (const char *)key) : len, weight,
+                             partition);
 }
 
 static rp_err_t read_row(struct reader *reader, const struct cell *cells, size_t cnt, struct rp_error *err)
@@ -147,8 +150,8 @@ static rp_err_t read_row(struct reader *reader, const struct cell *cells, size_t
         bool ok;
 
         if (cnt != reader->column_cnt)
-                return rp_fail(err, RP_ERR_USAGE, "expected %zu column%s with tabs between, found %zu", reader->column_cnt,
-                               reader->column_cnt == 1 ? "" : "s", cnt);
+                return rp_fail(err, RP_ERR_USAGE, "expected %zu column%s with tabs between, found %zu",
+                               reader->column_cnt, reader->column_cnt == 1 ? "" : "s", cnt);
         for (size_t i = 0; rc == RP_OK && i < cnt; i++)
                 switch (reader->columns[i]) {
                 case KEY:
@@ -165,8 +168,10 @@ static rp_err_t read_row(struct reader *reader, const struct cell *cells, size_t
                 case PARTITION:
                         rc = parse_partition(&cells[i], &partition, err);
                         if (rc == RP_OK && reader->format->partition_cnt && partition >= reader->format->partition_cnt)
-                                rc = rp_fail(err, RP_ERR_USAGE, "partition %" PRId32 " does not exist; with %" PRId32
-                                             " partitions the last is %" PRId32, partition, reader->format->partition_cnt,
+                                rc = rp_fail(err, RP_ERR_USAGE,
+                                             "partition %" PRId32 " does not exist; with %" PRId32
+                                             " partitions the last is %" PRId32,
+                                             partition, reader->format->partition_cnt,
                                              reader->format->partition_cnt - 1);
                 }
         if (rc != RP_OK)
@@ -174,13 +179,16 @@ static rp_err_t read_row(struct reader *reader, const struct cell *cells, size_t
         if (key && group)
                 ok = rp_demand_add(reader->demand, key->data, key->len, group->data, group->len, weight, partition);
         else if (key)
-                ok = rp_demand_add_key(reader->demand, key->data, key->len, reader->format->delimiter, weight, partition);
+                ok = rp_demand_add_key(reader->demand, key->data, key->len, reader->format->delimiter, weight,
+                                       partition);
         else
                 ok = rp_demand_add(reader->demand, group->data, group->len, NULL, 0, weight, partition);
         if (!ok)
                 return rp_fail(err, RP_ERR_FATAL, "out of memory, or more than %d lines", RP_DEMAND_ROW_MAX);
-        if (reader->format->is_one_place && reader->demand->keys.list[reader->demand->rows[reader->demand->cnt - 1].key].is_torn)
-                return rp_fail(err, RP_ERR_USAGE, "this group has another partition in a line above; one that is split has a "
+        if (reader->format->is_one_place &&
+            reader->demand->keys.list[reader->demand->rows[reader->demand->cnt - 1].key].is_torn)
+                return rp_fail(err, RP_ERR_USAGE,
+                               "this group has another partition in a line above; one that is split has a "
                                "line, and a name, for each part");
         return RP_OK;
 }
@@ -219,7 +227,8 @@ static rp_err_t read_lines(struct reader *reader, FILE *in, const char *name, st
         else if (rc == RP_OK && !reader->demand->cnt)
                 rc = rp_fail(err, RP_ERR_USAGE, "%.200s: expected at least one line with a key and its weight", name);
         else if (rc == RP_OK && reader->format->delimiter && has_column(reader, GROUP))
-                rc = rp_fail(err, RP_ERR_USAGE, "%.200s: line 1: a column \"group\" and --delimiter exclude each other", name);
+                rc = rp_fail(err, RP_ERR_USAGE, "%.200s: line 1: a column \"group\" and --delimiter exclude each other",
+                             name);
         else if (rc == RP_OK && !rp_demand_seal(reader->demand))
                 rc = rp_fail(err, RP_ERR_USAGE, "%.200s: all weights are 0", name);
         free(line);
@@ -229,7 +238,8 @@ static rp_err_t read_lines(struct reader *reader, FILE *in, const char *name, st
 rp_err_t rp_demand_read(struct rp_demand *demand, const char *path, const struct rp_demand_format *format,
                         struct rp_error *err)
 {
-        struct reader reader = { .demand = demand, .format = format,
+        struct reader reader = { .demand = demand,
+                                 .format = format,
                                  .key_format = rp_key_format_find(format->key_format) };
         bool is_stdin = !strcmp(path, "-");
         FILE *in = is_stdin ? stdin : fopen(path, "r");

@@ -57,8 +57,8 @@ static void print_line(const struct rp_estimate_report *report, const struct rp_
 
 void rp_estimate_print_text(const struct rp_estimate_report *report, FILE *out)
 {
-        static const char *const heads[] = { "map", "partitions", "fullest", "floor", "chance", "simulated", "touches",
-                                             "scans", "lookups" };
+        static const char *const heads[] = { "map",       "partitions", "fullest", "floor",  "chance",
+                                             "simulated", "touches",    "scans",   "lookups" };
         const struct rp_units *groups;
         struct rp_table *table;
         uint64_t refused = 0;
@@ -73,8 +73,8 @@ void rp_estimate_print_text(const struct rp_estimate_report *report, FILE *out)
                 fprintf(out, " in %s groups", rp_text_count(groups->cnt).s);
         if (report->is_sample)
                 fprintf(out, ", a sample of some %s", rp_text_count(report->all_keys).s);
-        fprintf(out, "   heaviest key %.2f %%", 100 * (double)rp_units_heaviest(&report->demand->keys) /
-                                                        (double)report->demand->total);
+        fprintf(out, "   heaviest key %.2f %%",
+                100 * (double)rp_units_heaviest(&report->demand->keys) / (double)report->demand->total);
         if (report->demand->groups.cnt)
                 fprintf(out, ", heaviest group %.2f %%",
                         100 * (double)rp_units_heaviest(groups) / (double)report->demand->total);
@@ -91,9 +91,11 @@ void rp_estimate_print_text(const struct rp_estimate_report *report, FILE *out)
         rp_table_print(table, out, 0, 2);
         rp_table_free(table);
         fputs("\nfullest, floor, chance: times the mean partition; the floor is set by the heaviest key or group\n"
-              "touches, scans: what a query for one group reads at most\n", out);
+              "touches, scans: what a query for one group reads at most\n",
+              out);
         if (report->grow_to)
-                fprintf(out, "moved: by weight of this sample, and of all hashes, when the topic grows to %" PRId32 "\n",
+                fprintf(out,
+                        "moved: by weight of this sample, and of all hashes, when the topic grows to %" PRId32 "\n",
                         report->grow_to);
         if (refused)
                 fprintf(out, "%s keys are refused by a policy and were left out there\n", rp_text_count(refused).s);

@@ -14,14 +14,14 @@ struct rp_estimate_line {
 };
 
 struct rp_estimate_report {
-        const char *name;      /* the file or the topic */
+        const char *name; /* the file or the topic */
         const struct rp_demand *demand;
-        bool is_chance_alone;  /* --keys: nothing but all_keys and the chance is known */
-        bool is_sample;        /* of a topic with more keys than were kept */
-        uint64_t all_keys;     /* of the topic, or of --keys; 0: those of the demand */
+        bool is_chance_alone; /* --keys: nothing but all_keys and the chance is known */
+        bool is_sample;       /* of a topic with more keys than were kept */
+        uint64_t all_keys;    /* of the topic, or of --keys; 0: those of the demand */
         double all_keys_error;
-        uint64_t records;      /* in a query's span; 0: not given */
-        int32_t grow_to;       /* 0: not asked for */
+        uint64_t records; /* in a query's span; 0: not given */
+        int32_t grow_to;  /* 0: not asked for */
         struct rp_estimate_line *lines;
         size_t line_cnt;
 };

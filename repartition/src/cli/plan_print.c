@@ -80,17 +80,22 @@ static void list_steps(const struct rp_plan_report *report, struct lines *steps)
                 free(text);
         }
         if (report->out)
-                add(steps, "keep %s: it is the policy that routes \"%s\" as planned here, and all other topics as before", file,
-                    report->into ? report->into : report->topic);
+                add(steps,
+                    "keep %s: it is the policy that routes \"%s\" as planned here, and all other topics as before",
+                    file, report->into ? report->into : report->topic);
         else
                 add(steps, "write the policy that routes as planned here: this command again with --out %s", file);
         if (!report->into) {
-                add(steps, "to keep the order of every key, plan with --into %s.v2 and copy into that: moved records cannot be "
-                           "taken out of \"%s\"", report->topic, report->topic);
-                snprintf(more, sizeof(more), "kafka-topics --alter --topic %.249s --partitions %" PRId32 ", ", report->topic,
-                         growth->to);
-                add(steps, "or in place, where readers can bear it: stop the producers, %sstart them with %s "
-                           "(keyroute.policy, or KEYROUTE_POLICY); records that are there stay where they are",
+                add(steps,
+                    "to keep the order of every key, plan with --into %s.v2 and copy into that: moved records cannot "
+                    "be "
+                    "taken out of \"%s\"",
+                    report->topic, report->topic);
+                snprintf(more, sizeof(more), "kafka-topics --alter --topic %.249s --partitions %" PRId32 ", ",
+                         report->topic, growth->to);
+                add(steps,
+                    "or in place, where readers can bear it: stop the producers, %sstart them with %s "
+                    "(keyroute.policy, or KEYROUTE_POLICY); records that are there stay where they are",
                     is_growth(report) ? more : "", file);
                 return;
         }
@@ -102,8 +107,10 @@ static void list_steps(const struct rp_plan_report *report, struct lines *steps)
         text = command(report, "verify", more);
         add(steps, "prove the copy: %s", text);
         free(text);
-        add(steps, "give every producer %s (keyroute.policy, or KEYROUTE_POLICY) and the new topic's name; run rewrite once "
-                   "more for what came meanwhile; then move the readers", file);
+        add(steps,
+            "give every producer %s (keyroute.policy, or KEYROUTE_POLICY) and the new topic's name; run rewrite once "
+            "more for what came meanwhile; then move the readers",
+            file);
 }
 
 static void list_notices(const struct rp_plan_report *report, struct lines *notices)
@@ -111,21 +118,31 @@ static void list_notices(const struct rp_plan_report *report, struct lines *noti
         const struct rp_growth *growth = report->growth;
 
         if (growth->rules->next_rule)
-                add(notices, "keys that move (%s of the keyed records) are read by another member of each group: what it keeps "
-                             "per partition, such as state stores and caches, must be built anew for them",
+                add(notices,
+                    "keys that move (%s of the keyed records) are read by another member of each group: what it keeps "
+                    "per partition, such as state stores and caches, must be built anew for them",
                     rp_text_percent(growth->next.moved, growth->keyed).s);
         if (is_growth(report)) {
-                add(notices, "groups rebalance, and partitions %" PRId32 " to %" PRId32 " are new: readers that start at the end "
-                             "(auto.offset.reset=latest) miss what comes there before they notice", growth->from, growth->to - 1);
-                add(notices, "producers with a policy made for %" PRId32 " partitions refuse their records once the topic has %"
-                             PRId32 "; those without a policy place them by plain modulo", growth->from, growth->to);
+                add(notices,
+                    "groups rebalance, and partitions %" PRId32 " to %" PRId32
+                    " are new: readers that start at the end "
+                    "(auto.offset.reset=latest) miss what comes there before they notice",
+                    growth->from, growth->to - 1);
+                add(notices,
+                    "producers with a policy made for %" PRId32
+                    " partitions refuse their records once the topic has %" PRId32
+                    "; those without a policy place them by plain modulo",
+                    growth->from, growth->to);
         } else {
-                add(notices, "producers without the policy go on placing evenly, by plain modulo: audit --policy finds them");
+                add(notices,
+                    "producers without the policy go on placing evenly, by plain modulo: audit --policy finds them");
         }
-        add(notices, "topics that are joined with this one by key need the same policy and the same number of partitions");
+        add(notices,
+            "topics that are joined with this one by key need the same policy and the same number of partitions");
         if (!report->into)
-                add(notices, "a moved key has old records in one partition and new ones in another: its order is lost across "
-                     "the change, and a compacted topic keeps the old value for ever");
+                add(notices,
+                    "a moved key has old records in one partition and new ones in another: its order is lost across "
+                    "the change, and a compacted topic keeps the old value for ever");
         if (growth->records > growth->keyed)
                 add(notices, "%s records have no key: no policy moves them",
                     rp_text_count(growth->records - growth->keyed).s);
@@ -172,9 +189,9 @@ void rp_plan_print_text(const struct rp_plan_report *report, FILE *out)
         fprintf(out, "%s   %" PRId32, report->topic, growth->from);
         if (is_growth(report))
                 fprintf(out, " → %" PRId32, growth->to);
-        fprintf(out, " partitions   %s records (%s keyed), %s\nby %s, fingerprint %s\n\n", rp_text_count(growth->records).s,
-                rp_text_count(growth->keyed).s, rp_text_bytes(growth->bytes).s, kr_rule_describe(rules->now_rule),
-                kr_rule_fingerprint(rules->now_rule));
+        fprintf(out, " partitions   %s records (%s keyed), %s\nby %s, fingerprint %s\n\n",
+                rp_text_count(growth->records).s, rp_text_count(growth->keyed).s, rp_text_bytes(growth->bytes).s,
+                kr_rule_describe(rules->now_rule), kr_rule_fingerprint(rules->now_rule));
         rp_table_cell(table, "%s", "");
         rp_table_cell(table, "moved");
         rp_table_cell(table, "of hashes");
@@ -199,7 +216,8 @@ void rp_plan_print_text(const struct rp_plan_report *report, FILE *out)
                 fprintf(out, "planned policy: fingerprint %s\n", kr_rule_fingerprint(rules->next_rule));
         fprintf(out, "\ntime        %s to copy everything", rp_text_duration(time_ms(report, growth->records)).s);
         if (rules->next_rule)
-                fprintf(out, ", %s for the moved records alone", rp_text_duration(time_ms(report, growth->next.moved)).s);
+                fprintf(out, ", %s for the moved records alone",
+                        rp_text_duration(time_ms(report, growth->next.moved)).s);
         fprintf(out, "\n            at %s records/s%s\n", rp_text_count(report->rate).s,
                 report->rate_is_measured ? ", as fast as this plan read; --rate takes what rewrite printed" : "");
         if (growth->misplaced)
@@ -236,10 +254,11 @@ static json_t *tally_json(const struct rp_growth *growth, const kr_rule_t *rule,
                 json_array_append_new(loads, json_integer((json_int_t)tally->loads[p]));
         json = json_pack("{s:s, s:s, s:o, s:o, s:I, s:I, s:I, s:o, s:o}", "rule", kr_rule_describe(rule), "fingerprint",
                          kr_rule_fingerprint(rule), "moved_share",
-                         rp_json_share(growth->keyed ? (double)tally->moved / (double)growth->keyed : 0), "moved_share_of_hashes",
-                         of_hashes < 0 ? json_null() : rp_json_share(of_hashes), "moved_records", (json_int_t)tally->moved, "moved_bytes", (json_int_t)tally->moved_bytes, "refused_records",
-                         (json_int_t)tally->refused, "max_over_mean", rp_json_share(rp_max_over_mean(tally->loads, growth->to)),
-                         "records_per_partition", loads);
+                         rp_json_share(growth->keyed ? (double)tally->moved / (double)growth->keyed : 0),
+                         "moved_share_of_hashes", of_hashes < 0 ? json_null() : rp_json_share(of_hashes),
+                         "moved_records", (json_int_t)tally->moved, "moved_bytes", (json_int_t)tally->moved_bytes,
+                         "refused_records", (json_int_t)tally->refused, "max_over_mean",
+                         rp_json_share(rp_max_over_mean(tally->loads, growth->to)), "records_per_partition", loads);
         return json;
 }
 
@@ -262,7 +281,8 @@ void rp_plan_print_json(const struct rp_plan_report *report, FILE *out)
         json_object_set_new(json, "bytes", json_integer((json_int_t)growth->bytes));
         json_object_set_new(json, "misplaced", json_integer((json_int_t)growth->misplaced));
         json_object_set_new(json, "max_over_mean", rp_json_share(rp_max_over_mean(growth->loads, growth->from)));
-        json_object_set_new(json, "modulo", tally_json(growth, rules->modulo_rule, &growth->modulo, rules->modulo_share));
+        json_object_set_new(json, "modulo",
+                            tally_json(growth, rules->modulo_rule, &growth->modulo, rules->modulo_share));
         json_object_set_new(json, "planned", tally_json(growth, rules->next_rule, &growth->next, rules->next_share));
         if (!rules->next_rule)
                 json_object_set_new(json, "why_not", json_string(rules->why_not));

@@ -7,12 +7,12 @@
 #include <stdio.h>
 
 struct rp_plan_report {
-        const char *topic, *into;           /* into: the new topic; NULL: in place */
+        const char *topic, *into; /* into: the new topic; NULL: in place */
         const struct rp_growth *growth;
-        const char *policy_file;            /* in force; NULL: none */
-        const char *out;                    /* where the planned policy was written; NULL: nowhere */
+        const char *policy_file;             /* in force; NULL: none */
+        const char *out;                     /* where the planned policy was written; NULL: nowhere */
         const char *bootstrap, *config_file; /* for commands to copy; or NULL */
-        uint64_t rate;                      /* records a second */
+        uint64_t rate;                       /* records a second */
         bool rate_is_measured;
 };
 

@@ -104,8 +104,10 @@ static rp_err_t check(const struct rp_table_policy *plan, const struct rp_units 
 
                 if (to != place[i])
                         rc = rp_fail(err, RP_ERR_USAGE,
-                                     "row %zu was planned for partition %" PRId32 ", but the policy routes it to %" PRId32
-                                     ": its \"key\" does not route by the bytes that the rows hold", i + 1, place[i], to);
+                                     "row %zu was planned for partition %" PRId32
+                                     ", but the policy routes it to %" PRId32
+                                     ": its \"key\" does not route by the bytes that the rows hold",
+                                     i + 1, place[i], to);
         }
         kr_policy_free(policy);
         free(text);
@@ -124,8 +126,10 @@ json_t *rp_table_policy_make(const struct rp_table_policy *plan, const struct rp
 
         for (size_t i = 0; i < units->cnt; i++)
                 if (delimiters_in(&units->list[i], plan->delimiter) >= FIELD_MAX) {
-                        rp_fail(err, RP_ERR_USAGE, "a group holds the delimiter \"%s\" more than %d times: a policy's tables "
-                                "cannot tell it from its parts", plan->delimiter, FIELD_MAX - 1);
+                        rp_fail(err, RP_ERR_USAGE,
+                                "a group holds the delimiter \"%s\" more than %d times: a policy's tables "
+                                "cannot tell it from its parts",
+                                plan->delimiter, FIELD_MAX - 1);
                         json_decref(map);
                         json_decref(document);
                         return NULL;

@@ -1,6 +1,6 @@
 /**
- * How uneven equally good placement is by chance alone: K keys that a hash throws into N partitions ("balls into bins").
- * Pure; the simulation has a fixed seed and integer arithmetic, so it gives the same answer everywhere.
+ * How uneven equally good placement is by chance alone: K keys that a hash throws into N partitions ("balls into
+ * bins"). Pure; the simulation has a fixed seed and integer arithmetic, so it gives the same answer everywhere.
  */
 #ifndef RP_CHANCE_H
 #define RP_CHANCE_H

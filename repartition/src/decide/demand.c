@@ -78,7 +78,8 @@ static bool grow_index(struct rp_units *units)
 }
 
 /* The number of the unit with these bytes, which is made if there is none. */
-static bool find_or_add(struct rp_demand *demand, struct rp_units *units, const void *data, size_t len, uint32_t *number)
+static bool find_or_add(struct rp_demand *demand, struct rp_units *units, const void *data, size_t len,
+                        uint32_t *number)
 {
         const unsigned char *kept;
         size_t at;
@@ -186,7 +187,8 @@ rp_err_t rp_demand_split(struct rp_demand *demand, uint32_t number, int32_t part
                 if (!find_or_add(demand, &demand->keys, name, part.len, &at))
                         rc = rp_fail(err, RP_ERR_FATAL, "out of memory");
                 else if (demand->keys.cnt == cnt)
-                        rc = rp_fail(err, RP_ERR_USAGE, "part %d of the group is there already as a group of its own", (int)i);
+                        rc = rp_fail(err, RP_ERR_USAGE, "part %d of the group is there already as a group of its own",
+                                     (int)i);
                 else {
                         part.data = demand->keys.list[at].data;
                         demand->keys.list[i ? at : number] = part;

@@ -1,6 +1,6 @@
 /**
- * Keys with weights: what planners weigh placements by. A weight is whatever the user counts (records, requests, bytes a
- * day); it comes as a decimal and is held as an integer, so that sums do not depend on their order and every decision
+ * Keys with weights: what planners weigh placements by. A weight is whatever the user counts (records, requests, bytes
+ * a day); it comes as a decimal and is held as an integer, so that sums do not depend on their order and every decision
  * is the same everywhere.
  *
  * Scale: all weights are multiplied by one power of two and rounded to the nearest integer. The power is 1 when all are
@@ -72,8 +72,8 @@ bool rp_demand_seal(struct rp_demand *demand);
 
 /**
  * Replaces a key of a sealed demand without groups by parts that share its weight (what cannot be shared evenly goes to
- * the first ones): NAME<delimiter>0, NAME<delimiter>1, ... The first takes the key's number, the others come last; all are
- * where the key was. Rows are then out of date.
+ * the first ones): NAME<delimiter>0, NAME<delimiter>1, ... The first takes the key's number, the others come last; all
+ * are where the key was. Rows are then out of date.
  * @returns RP_OK, RP_ERR_USAGE when such a part is a key already, RP_ERR_FATAL when memory is out
  */
 rp_err_t rp_demand_split(struct rp_demand *demand, uint32_t number, int32_t part_cnt, const char *delimiter,

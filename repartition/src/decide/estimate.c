@@ -184,13 +184,14 @@ static bool measure_growth(const struct rp_strategy *strategy, const struct plac
                 moved += placement->place[i] >= 0 && place[i] != placement->place[i] ? units->list[i].weight : 0;
         estimate->moved = (double)moved / (double)placement->total;
         if (strategy->place == RP_PLACE_BY_RULE)
-                estimate->moved_hashes = rp_moved_share(strategy->rule, strategy->partition_cnt, strategy->grown,
-                                                        strategy->grown_cnt);
+                estimate->moved_hashes =
+                        rp_moved_share(strategy->rule, strategy->partition_cnt, strategy->grown, strategy->grown_cnt);
         free(place);
         return ok;
 }
 
-static bool measure_chance(const struct rp_strategy *strategy, const struct rp_units *units, struct rp_estimate *estimate)
+static bool measure_chance(const struct rp_strategy *strategy, const struct rp_units *units,
+                           struct rp_estimate *estimate)
 {
         uint64_t *weights = malloc((units->cnt + 1) * sizeof(*weights));
         bool ok;

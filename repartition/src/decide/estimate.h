@@ -19,9 +19,9 @@ typedef enum {
 struct rp_strategy {
         char name[80];
         rp_place_t place;
-        bool by_group;           /* the group's bytes route, not the key's */
-        int lookups;             /* per access, in a table that has a row for each group */
-        int32_t partition_cnt, grown_cnt; /* grown_cnt 0: no growth asked for */
+        bool by_group;                      /* the group's bytes route, not the key's */
+        int lookups;                        /* per access, in a table that has a row for each group */
+        int32_t partition_cnt, grown_cnt;   /* grown_cnt 0: no growth asked for */
         kr_policy_t *policy, *grown_policy; /* owned */
         const kr_rule_t *rule, *grown;      /* grown is NULL when this map cannot be grown */
 };
@@ -56,17 +56,17 @@ void rp_strategy_release(struct rp_strategy *strategy);
 
 struct rp_estimate {
         double max_over_mean;
-        double chance;         /* by the formula, as if all keys (or groups) weighed the same */
-        double simulated;      /* by trial, with the weights that they have */
-        double heaviest_share; /* of the heaviest key, or group where whole groups are placed */
-        double floor;          /* max/mean that it forces */
-        size_t unit_cnt;       /* keys, or groups, that are placed one by one */
-        int32_t touched_max;   /* partitions that a query for one group has to read */
-        double touched_mean;   /* weighted by group */
+        double chance;                    /* by the formula, as if all keys (or groups) weighed the same */
+        double simulated;                 /* by trial, with the weights that they have */
+        double heaviest_share;            /* of the heaviest key, or group where whole groups are placed */
+        double floor;                     /* max/mean that it forces */
+        size_t unit_cnt;                  /* keys, or groups, that are placed one by one */
+        int32_t touched_max;              /* partitions that a query for one group has to read */
+        double touched_mean;              /* weighted by group */
         double scanned_max, scanned_mean; /* the share of all records that lie there */
-        double moved;          /* share of weight that growth moves; below 0: not known */
-        double moved_hashes;   /* the same of all hashes, whatever keys there are; below 0: not known */
-        uint64_t refused;      /* rows whose key the rule refuses; they count nowhere */
+        double moved;                     /* share of weight that growth moves; below 0: not known */
+        double moved_hashes;              /* the same of all hashes, whatever keys there are; below 0: not known */
+        uint64_t refused;                 /* rows whose key the rule refuses; they count nowhere */
 };
 
 /**

@@ -17,7 +17,8 @@ static json_t *rule_object(json_t *document, const kr_policy_t *policy, const ch
         return rule ? json_object_get(json_object_get(document, "topics"), kr_rule_topic(rule)) : NULL;
 }
 
-/* The document with this rule for the topics by their own names; every other rule stays. Takes rule. NULL: no memory. */
+/* The document with this rule for the topics by their own names; every other rule stays. Takes rule. NULL: no memory.
+ */
 static char *with_rule(const json_t *document, const char *topic, const char *other, json_t *rule)
 {
         json_t *copy = json_deep_copy(document), *topics = json_object_get(copy, "topics");

@@ -23,19 +23,19 @@ struct rp_growth_wish {
 /** The three rules that a plan compares. */
 struct rp_growth_rules {
         kr_policy_t *now, *modulo, *next;
-        const kr_rule_t *now_rule;    /* pinned to `from` */
-        const kr_rule_t *modulo_rule; /* the same keys and hash, modulo any count */
-        const kr_rule_t *next_rule;   /* pinned to `to`; NULL: see why_not */
+        const kr_rule_t *now_rule;       /* pinned to `from` */
+        const kr_rule_t *modulo_rule;    /* the same keys and hash, modulo any count */
+        const kr_rule_t *next_rule;      /* pinned to `to`; NULL: see why_not */
         double modulo_share, next_share; /* of all hashes that move, by arithmetic; below 0: not known */
-        char *next_json;              /* the whole policy with the next rule in it, compiled; owned */
-        char why_not[512];            /* why there is no next rule */
+        char *next_json;                 /* the whole policy with the next rule in it, compiled; owned */
+        char why_not[512];               /* why there is no next rule */
 };
 
 /**
- * A topic by modulo or slots gets a table of slots that starts from the one in force; any other map is read again for the
- * new count. The other topics of the policy stay as they are.
- * @returns RP_OK and *rules, the caller's to rp_growth_rules_release(), with next_rule NULL where the map cannot be made
- *          for that count; RP_ERR_USAGE when the policy in force cannot be used at all.
+ * A topic by modulo or slots gets a table of slots that starts from the one in force; any other map is read again for
+ * the new count. The other topics of the policy stay as they are.
+ * @returns RP_OK and *rules, the caller's to rp_growth_rules_release(), with next_rule NULL where the map cannot be
+ * made for that count; RP_ERR_USAGE when the policy in force cannot be used at all.
  */
 rp_err_t rp_growth_rules_init(struct rp_growth_rules *rules, const struct rp_growth_wish *wish, struct rp_error *err);
 void rp_growth_rules_release(struct rp_growth_rules *rules);

@@ -32,8 +32,9 @@ bool rp_rebalance(const struct rp_units *units, int32_t partition_cnt, double ta
                   struct rp_rebalance *result);
 
 /**
- * The same for a topic that has grown: a partition that cannot give is left out, and the others go on until the fullest of
- * them is at most `target` times their mean, so that newcomers are filled even when one group is heavier than a share.
+ * The same for a topic that has grown: a partition that cannot give is left out, and the others go on until the fullest
+ * of them is at most `target` times their mean, so that newcomers are filled even when one group is heavier than a
+ * share.
  */
 bool rp_rebalance_grown(const struct rp_units *units, int32_t partition_cnt, double target, int32_t *place,
                         struct rp_rebalance *result);

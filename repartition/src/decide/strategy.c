@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const rp_strategy_names[] = { "modulo", "modulo-by-group", "slots", "slots-by-group", "hash-range", "ring",
-                                          "range", "table", "two-level", "given", NULL };
+const char *const rp_strategy_names[] = { "modulo", "modulo-by-group", "slots", "slots-by-group", "hash-range",
+                                          "ring",   "range",           "table", "two-level",      "given",
+                                          NULL };
 
 #define TOPIC "estimate"
 #define BY_GROUP "-by-group"
@@ -111,9 +112,9 @@ static json_t *map_of(const char *name, const struct rp_demand *demand, const st
 static char *policy_of(const char *name, const struct rp_demand *demand, const struct rp_strategy_config *config,
                        int32_t partition_cnt)
 {
-        json_t *policy = json_pack("{s:i, s:{s:{s:i, s:s, s:o}}}", "keyroute", 1, "topics", TOPIC, "partitions",
-                                   (int)partition_cnt, "hash", config->hash, "map",
-                                   map_of(name, demand, config, partition_cnt));
+        json_t *policy =
+                json_pack("{s:i, s:{s:{s:i, s:s, s:o}}}", "keyroute", 1, "topics", TOPIC, "partitions",
+                          (int)partition_cnt, "hash", config->hash, "map", map_of(name, demand, config, partition_cnt));
         char *text = policy ? json_dumps(policy, 0) : NULL;
 
         json_decref(policy);
@@ -136,8 +137,11 @@ static rp_err_t use(struct rp_strategy *strategy, const char *text, kr_policy_t 
 static rp_err_t grow(struct rp_strategy *strategy, const char *text, const char *name, const struct rp_demand *demand,
                      const struct rp_strategy_config *config, struct rp_error *err)
 {
-        struct rp_growth_wish wish = { .policy_json = text, .policy_path = strategy->name, .topic = TOPIC,
-                                       .from = strategy->partition_cnt, .to = strategy->grown_cnt };
+        struct rp_growth_wish wish = { .policy_json = text,
+                                       .policy_path = strategy->name,
+                                       .topic = TOPIC,
+                                       .from = strategy->partition_cnt,
+                                       .to = strategy->grown_cnt };
         struct rp_growth_rules rules;
         char *grown;
         rp_err_t rc;
@@ -172,12 +176,12 @@ rp_err_t rp_strategy_init(struct rp_strategy *strategy, const char *name, const 
         snprintf(strategy->name, sizeof(strategy->name), "%s", name);
         if (!rp_strategy_applies(name, demand, config, partition_cnt))
                 return rp_fail(err, RP_ERR_USAGE,
-                               is_by_group(name) ? "map %s: the keys have no groups; name a column \"group\", or give --delimiter"
+                               is_by_group(name)
+                                       ? "map %s: the keys have no groups; name a column \"group\", or give --delimiter"
                                : !strcmp(name, "two-level")
                                        ? "map %s: it needs --delimiter, and a --fanout below the %" PRId32 " partitions"
-                               : !strcmp(name, "given")
-                                       ? "map %s: not every row has a partition below %" PRId32
-                                       : "map %s: fewer keys than partitions (%" PRId32 ")",
+                               : !strcmp(name, "given") ? "map %s: not every row has a partition below %" PRId32
+                                                        : "map %s: fewer keys than partitions (%" PRId32 ")",
                                name, partition_cnt);
         if (!strcmp(name, "given") || !strcmp(name, "table")) {
                 strategy->place = *name == 'g' ? RP_PLACE_AS_GIVEN : RP_PLACE_BY_TABLE;
@@ -200,8 +204,11 @@ rp_err_t rp_strategy_init_policy(struct rp_strategy *strategy, const char *name,
                                  const char *policy_path, const char *topic, int32_t partition_cnt, int32_t grown_cnt,
                                  struct rp_error *err)
 {
-        struct rp_growth_wish wish = { .policy_json = policy_json, .policy_path = policy_path, .topic = topic,
-                                       .from = partition_cnt, .to = grown_cnt ? grown_cnt : partition_cnt };
+        struct rp_growth_wish wish = { .policy_json = policy_json,
+                                       .policy_path = policy_path,
+                                       .topic = topic,
+                                       .from = partition_cnt,
+                                       .to = grown_cnt ? grown_cnt : partition_cnt };
         struct rp_growth_rules rules;
         rp_err_t rc = rp_growth_rules_init(&rules, &wish, err);
 
