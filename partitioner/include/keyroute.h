@@ -186,9 +186,9 @@ enum {
  *
  * @param key            bytes at any alignment; may be NULL when key_len is 0, which means the empty key
  * @param partition_cnt  all partitions of the topic, also those without a leader
- * @returns 0 .. partition_cnt - 1, or a KR_ERR_ value. Allocates nothing, takes no lock, safe from any thread. One
- *          exception: where the policy takes schemas from a registry, the first key of each schema may wait for the
- *          registry, as long as the policy allows.
+ * @returns 0 .. partition_cnt - 1, or a KR_ERR_ value. Allocates nothing, takes no lock, safe from any thread. Two
+ *          exceptions: the key use json allocates; and where the policy takes schemas from a registry, the first key of
+ *          each schema may wait for the registry, as long as the policy allows.
  */
 KR_API int32_t kr_rule_partition(const kr_rule_t *rule, const void *key, size_t key_len, int32_t partition_cnt);
 

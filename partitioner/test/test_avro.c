@@ -204,6 +204,8 @@ static void test_a_default_counts_only_where_its_record_is(void **state)
         AVRO(old, new, "c.z", "\x02\x02", "\x04" "eu");
         /* A default of a whole record is taken apart, and fills its own gaps. */
         AVRO(RECORD(FIELD("a", "\"int\"")), whole, "c.x,c.z", "\x02", "\x0e\x04" "eu");
+        /* A default of bytes may hold U+0000, which no other text here may. */
+        JAVA(RECORD(FIELD("a", "\"int\"")), RECORD("{\"name\":\"z\",\"type\":\"bytes\",\"default\":\"\\u0000\\u00ff\"}"), "z", "\x02", "\0\xff");
         /* Of a union, the first branch that it fits. */
         AVRO(RECORD(FIELD("a", "\"int\"")), RECORD("{\"name\":\"z\",\"type\":[\"null\",\"long\"],\"default\":null}"), "z", "\x02", "\0");
         MISSES(RECORD(FIELD("a", "\"int\"")), RECORD("{\"name\":\"z\",\"type\":[\"null\",\"long\"],\"default\":null}"), "z", "\x02");
@@ -341,6 +343,7 @@ static void test_refusals(void **state)
                        "no default");
         assert_refused(RECORD(FIELD("id", "\"string\"")), "{", KR_AVRO_AS_JAVA, "id", "the reader's schema is no JSON");
         assert_refused(RECORD(FIELD("id", "\"string\"")), NULL, KR_AVRO_AS_JAVA, "id.", "no path of a field");
+        assert_refused(RECORD(FIELD("id\\u0000", "\"string\"")), NULL, KR_AVRO_AS_JAVA, "id", "no Avro schema");
 }
 
 static void test_a_schema_of_hostile_size_is_refused(void **state)

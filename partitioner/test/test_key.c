@@ -4,7 +4,9 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <cmocka.h>
+#include <locale.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { N = 997 }; /* a prime, so that two keys hardly ever meet by chance */
@@ -230,6 +232,79 @@ static void test_fingerprints_differ(void **state)
         }
 }
 
+#define JSON(paths) "{\"use\":\"json\",\"fields\":[" paths "]}"
+
+static void test_json(void **state)
+{
+        (void)state;
+        ROUTES_AS(JSON("\"id\""), "{\"id\":\"alice\",\"n\":1}", "alice");
+        ROUTES_AS(JSON("\"id\""), " { \"n\" : 1, \"id\" : \"al\\u0069ce\" } ", "alice");
+        ROUTES_AS(JSON("\"c.id\""), "{\"c\":{\"id\":\"\xc3\xa9\"}}", "\xc3\xa9");
+        ROUTES_AS(JSON("\"c.id\""), "{\"c\":{\"id\":\"\\u00e9\\u0000\"}}", "\xc3\xa9\0");
+        ROUTES_AS(JSON("\"id\""), "{\"id\":\"\"}", "");
+        ROUTES_AS(JSON("\"id\""), "{\"id\":true}", "true");
+        /* Of one number there is one text, whatever the serializer wrote. */
+        ROUTES_AS(JSON("\"id\""), "{\"id\":42}", "42");
+        ROUTES_AS(JSON("\"id\""), "{\"id\":42.0}", "42");
+        ROUTES_AS(JSON("\"id\""), "{\"id\":4.2e1}", "42");
+        ROUTES_AS(JSON("\"id\""), "{\"id\":-0.0}", "0");
+        ROUTES_AS(JSON("\"id\""), "{\"id\":-9223372036854775808}", "-9223372036854775808");
+        ROUTES_AS(JSON("\"id\""), "{\"id\":0.10}", "0.1");
+        ROUTES_AS(JSON("\"id\""), "{\"id\":0.30000000000000004}", "0.30000000000000004");
+        ROUTES_AS(JSON("\"id\""), "{\"id\":1e300}", "1e+300");
+        ROUTES_AS(JSON("\"a\",\"b\""), "{\"b\":\"bc\",\"a\":\"a\"}", "\0\0\0\1a\0\0\0\2bc");
+        ROUTES_AS(JSON("\"a\",\"b\""), "{\"b\":\"c\",\"a\":\"ab\"}", "\0\0\0\2ab\0\0\0\1c");
+        ROUTES_AS("{\"use\":\"json\"}", "\"alice\"", "alice");
+        ROUTES_AS("{\"use\":\"json\",\"over\":\"payload\"}", "\0\0\0\0\x07\"alice\"", "alice");
+}
+
+static void test_json_that_cannot_route(void **state)
+{
+        char deep[2 * 100 + 1], *large = malloc(70000);
+
+        (void)state;
+        MISSES(JSON("\"id\""), "");
+        MISSES(JSON("\"id\""), "alice");
+        MISSES(JSON("\"id\""), "{\"id\":\"alice\"");
+        MISSES(JSON("\"id\""), "{\"id\":\"alice\"} x");
+        MISSES(JSON("\"id\""), "{\"id\":null}");
+        MISSES(JSON("\"id\""), "{\"id\":[1]}");
+        MISSES(JSON("\"id\""), "{\"id\":{}}");
+        MISSES(JSON("\"id\""), "{\"key\":1}");
+        MISSES(JSON("\"id\""), "[{\"id\":1}]");
+        MISSES(JSON("\"id.x\""), "{\"id\":1}");
+        MISSES(JSON("\"id\""), "{\"id\":1,\"id\":2}");
+        MISSES(JSON("\"id\""), "{\"id\":\"\xff\"}");
+        MISSES(JSON("\"id\""), "{\"id\":9223372036854775808}");
+        memset(deep, '[', 100);
+        memset(deep + 100, ']', 101);
+        assert_routes_as("{\"use\":\"json\"}", deep, 200, deep, 200, KR_KEY_MISSING);
+        memset(large, 'x', 70000);
+        large[0] = large[69999] = '"';
+        assert_routes_as("{\"use\":\"json\"}", large, 70000, large, 70000, KR_KEY_MISSING);
+        free(large);
+        assert_rejected("{\"use\":\"json\",\"fields\":[\"id\"],\"missing\":\"reject\"}", "{}");
+        assert_error(JSON(""), "expected a list of 1 to 16 paths");
+        assert_error(JSON("\"a..b\""), "names with dots");
+        assert_error(JSON("\"\""), "names with dots");
+        assert_error(JSON("1"), "expected");
+}
+
+/* A host may have set a locale that writes 0,5. */
+static void test_json_numbers_in_any_locale(void **state)
+{
+        static const char *const names[] = { "de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "fr_FR.utf8" };
+        bool have = false;
+
+        (void)state;
+        for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !have; i++)
+                have = setlocale(LC_ALL, names[i]) != NULL;
+        if (!have)
+                skip();
+        ROUTES_AS(JSON("\"id\""), "{\"id\":0.5}", "0.5");
+        setlocale(LC_ALL, "C");
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -244,6 +319,9 @@ int main(void)
                 cmocka_unit_test(test_over),
                 cmocka_unit_test(test_bad_uses),
                 cmocka_unit_test(test_fingerprints_differ),
+                cmocka_unit_test(test_json),
+                cmocka_unit_test(test_json_that_cannot_route),
+                cmocka_unit_test(test_json_numbers_in_any_locale),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -91,7 +91,7 @@ static bool parse_schema(const struct kr_json *at, char **text, struct kr_error 
 
                 path = kr_json_path(&file_at, err);
                 read = path ? kr_file_read(path, "schema", &len, err) : NULL;
-                schema = read ? json_loadb(read, len, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &jerr) : NULL;
+                schema = read ? json_loadb(read, len, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &jerr) : NULL;
                 if (read && !schema)
                         kr_json_fail(&file_at, err, "%.150s: line %d, column %d: %.150s", path, jerr.line, jerr.column,
                                      jerr.text);

@@ -9,6 +9,7 @@ static const struct kr_key_kind bytes_kind = { .use = "bytes" };
 
 static const struct kr_key_kind *const kinds[] = {
         &bytes_kind, &kr_key_field, &kr_key_tag, &kr_key_payload, &kr_key_windowed, &kr_key_avro,
+        &kr_key_json,
 };
 
 enum { KIND_CNT = sizeof(kinds) / sizeof(kinds[0]) };

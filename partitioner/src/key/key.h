@@ -86,6 +86,7 @@ bool kr_key_refuses(const struct kr_key *key, kr_key_outcome_t outcome);
 
 extern const struct kr_key_kind kr_key_avro;
 extern const struct kr_key_kind kr_key_field;
+extern const struct kr_key_kind kr_key_json;
 extern const struct kr_key_kind kr_key_tag;
 extern const struct kr_key_kind kr_key_payload;
 extern const struct kr_key_kind kr_key_windowed;
