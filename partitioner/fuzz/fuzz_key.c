@@ -66,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             (routing.partition < 0) != (by->key.reject_missing && routing.outcome == KR_KEY_MISSING))
                 abort();
         bytes = (struct kr_bytes){ key, size - 1 };
-        if (kr_key_project(&by->key, &bytes, &scratch) != routing.outcome || bytes.len > size - 1 + 64)
+        if (kr_key_project(&by->key, &bytes, &scratch) != routing.outcome)
                 abort();
         if (bytes.data != key && bytes.len && !(bytes.data >= key && bytes.data + bytes.len <= key + size - 1) &&
             !(bytes.data >= scratch.data && bytes.data + bytes.len <= scratch.data + sizeof(scratch.data)))
