@@ -158,11 +158,40 @@ static void test_each_new_count_is_complained_about_once(void **state)
                 assert_int_equal(route(router, &handle, "TT0124", 20), 20);
         assert_int_equal(logged("3 KEYROUTE topic pinned has 20 partitions"), 1);
         assert_int_equal(logged("3 KEYROUTE topic pinned has"), 2);
-        kr_router_log_refused(router);
+        kr_router_log_totals(router);
         assert_int_equal(logged("topic pinned: 10 records were refused in all"), 1);
         /* Records without a key have no home to miss. */
         assert_int_equal(
                 kr_router_partition((const rd_kafka_topic_t *)(const void *)&handle, NULL, 0, 20, router, NULL), 0);
+        router_free(router);
+}
+
+static void test_key_outcomes_are_counted(void **state)
+{
+        struct kr_router *router = router_new("{\"keyroute\":1,\"topics\":{\"framed\":{\"key\":{\"use\":\"payload\"}},"
+                                              "\"parts\":{\"key\":{\"use\":\"field\",\"delimiter\":\"|\",\"index\":1,"
+                                              "\"missing\":\"reject\"}},\"plain\":{}}}");
+        struct handle framed = { "framed" }, parts = { "parts" }, plain = { "plain" };
+        static const char key[] = "\0\0\0\0\7TT0124";
+
+        (void)state;
+        for (size_t i = 0; i < 3; i++)
+                assert_int_equal(kr_router_partition((const rd_kafka_topic_t *)(const void *)&framed, key, sizeof(key) - 1, 15,
+                                                     router, NULL), BY_MURMUR2);
+        assert_int_equal(logged("topic framed: a key"), 0);
+        for (size_t i = 0; i < 2; i++)
+                assert_int_equal(route(router, &framed, "TT0124", 15), BY_MURMUR2);
+        assert_int_equal(logged("topic framed: a key has no registry frame and routes as it is"), 1);
+        assert_int_equal(route(router, &parts, "a|TT0124", 15), BY_MURMUR2);
+        assert_int_equal(route(router, &parts, "TT0124", 15), 15); /* refused, and said to be */
+        assert_int_equal(logged("topic parts: a key"), 0);
+        route(router, &plain, "TT0124", 15);
+        kr_router_log_totals(router);
+        assert_int_equal(logged("4 KEYROUTE topic framed: of 5 keys 3 routed by the part that the policy names, 2 without a "
+                                "frame, as they are"), 1);
+        assert_int_equal(logged("topic parts: of 2 keys 1 routed by the part that the policy names, 1 that could not be taken apart"),
+                         1);
+        assert_int_equal(logged("topic plain: of"), 0);
         router_free(router);
 }
 
@@ -243,6 +272,7 @@ int main(void)
                 cmocka_unit_test(test_more_topics_than_the_cache_holds),
                 cmocka_unit_test(test_a_name_longer_than_kafka_allows),
                 cmocka_unit_test(test_each_new_count_is_complained_about_once),
+                cmocka_unit_test(test_key_outcomes_are_counted),
                 cmocka_unit_test(test_threads_agree_and_log_once),
         };
 

@@ -112,7 +112,7 @@ static rd_kafka_resp_err_t on_destroy(rd_kafka_t *rk, void *opaque)
         context->forced_cnt = 0;
         if (context->router.policy) /* its threads run until the configuration is freed; the client's log ends here */
                 kr_policy_start(context->router.policy, NULL, NULL);
-        kr_router_log_refused(&context->router);
+        kr_router_log_totals(&context->router);
         context->started = false;
         return RD_KAFKA_RESP_ERR_NO_ERROR;
 }

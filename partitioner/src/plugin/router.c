@@ -1,5 +1,7 @@
 #include "router.h"
 
+#include "../policy/policy.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -66,6 +68,7 @@ static struct kr_route *find_by_name(struct kr_router *router, const char *topic
                         return NULL;
                 strcpy(route->topic, topic);
                 route->rule = kr_policy_rule(router->policy, topic);
+                route->has_key_use = route->rule && !kr_key_is_whole(&route->rule->key);
                 atomic_store_explicit(&route->state, ROUTE_READY, memory_order_release);
                 announce(router, route, partition_cnt);
                 return route;
@@ -126,6 +129,41 @@ static int32_t refuse(struct kr_router *router, struct kr_route *route, const kr
         return partition_cnt;
 }
 
+/* By kr_key_outcome_t: what is said of the first such key, and in the totals. */
+static const struct {
+        const char *first, *total;
+} outcomes[KR_ROUTE_OUTCOME_CNT] = {
+        { NULL, "routed by the part that the policy names" },
+        { "has no registry frame and routes as it is", "without a frame, as they are" },
+        { "cannot be taken apart and routes by all of its bytes", "that could not be taken apart" },
+        { "has a schema that is not known yet and routes by all of its bytes", "of a schema that was not known" },
+};
+
+/* What a policy's author may not expect is said once a topic; refusals are said elsewhere. */
+static void note_outcome(struct kr_router *router, struct kr_route *route, const struct kr_routing *routing)
+{
+        size_t outcome = (size_t)routing->outcome;
+
+        if (outcome < KR_ROUTE_OUTCOME_CNT &&
+            !atomic_fetch_add_explicit(&route->outcome_cnt[outcome], 1, memory_order_relaxed) &&
+            outcomes[outcome].first && routing->partition >= 0)
+                kr_router_log(router, LOG_WARNING, "topic %s: a key %s (%s, policy %s); all such keys are counted",
+                              route->topic, outcomes[outcome].first, kr_rule_describe(route->rule),
+                              kr_rule_fingerprint(route->rule));
+}
+
+/* Apart, so that rules for the whole key do not pay for it. */
+static __attribute__((noinline)) int32_t route_counted(struct kr_router *router, struct kr_route *route,
+                                                       const void *key, size_t key_len, int32_t partition_cnt)
+{
+        struct kr_routing routing;
+
+        kr_rule_route(route->rule, key, key_len, partition_cnt, &routing);
+        if (routing.partition != KR_ERR_PARTITION_COUNT)
+                note_outcome(router, route, &routing);
+        return routing.partition;
+}
+
 int32_t kr_router_partition(const rd_kafka_topic_t *rkt, const void *key, size_t key_len, int32_t partition_cnt,
                             void *opaque, void *msg_opaque)
 {
@@ -138,7 +176,10 @@ int32_t kr_router_partition(const rd_kafka_topic_t *rkt, const void *key, size_t
         /* A NULL key arrives only when the user took stickiness away. It is not the policy's business. */
         if (!rule || !key)
                 return router->host(rkt, key, key_len, partition_cnt, router->host_opaque, msg_opaque);
-        partition = kr_rule_partition(rule, key, key_len, partition_cnt);
+        if (route && route->has_key_use)
+                partition = route_counted(router, route, key, key_len, partition_cnt);
+        else
+                partition = kr_rule_partition(rule, key, key_len, partition_cnt);
         return partition >= 0 ? partition : refuse(router, route, rule, partition, partition_cnt);
 }
 
@@ -149,7 +190,26 @@ int32_t kr_router_refuse(const rd_kafka_topic_t *rkt, const void *key, size_t ke
         return partition_cnt;
 }
 
-void kr_router_log_refused(struct kr_router *router)
+static void log_outcomes(struct kr_router *router, struct kr_route *route)
+{
+        uint64_t cnt[KR_ROUTE_OUTCOME_CNT], sum = 0;
+        char text[512];
+        size_t len = 0;
+
+        for (size_t i = 0; i < KR_ROUTE_OUTCOME_CNT; i++) {
+                cnt[i] = atomic_load_explicit(&route->outcome_cnt[i], memory_order_relaxed);
+                sum += cnt[i];
+        }
+        for (size_t i = 0; i < KR_ROUTE_OUTCOME_CNT; i++)
+                if (cnt[i])
+                        len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%" PRIu64 " %s", len ? ", " : "", cnt[i],
+                                                outcomes[i].total);
+        if (sum)
+                kr_router_log(router, sum == cnt[KR_KEY_PROJECTED] ? LOG_INFO : LOG_WARNING, "topic %s: of %" PRIu64
+                              " keys %s", route->topic, sum, text);
+}
+
+void kr_router_log_totals(struct kr_router *router)
 {
         for (size_t i = 0; i < KR_ROUTE_CNT; i++) {
                 struct kr_route *route = &router->routes[i];
@@ -158,5 +218,6 @@ void kr_router_log_refused(struct kr_router *router)
                 if (cnt)
                         kr_router_log(router, LOG_ERR, "topic %s: %" PRIu64 " records were refused in all",
                                       route->topic, cnt);
+                log_outcomes(router, route);
         }
 }

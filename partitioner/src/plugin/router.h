@@ -12,6 +12,7 @@
 
 #include <stdatomic.h>
 
+#define KR_ROUTE_OUTCOME_CNT 4 /* room for each kr_key_outcome_t */
 #define KR_ROUTE_CNT 256 /* topics that are remembered; a power of two */
 
 /** One topic of the client, once it has been seen. */
@@ -19,9 +20,11 @@ struct kr_route {
         atomic_int state;
         char topic[250];
         const kr_rule_t *rule;               /* NULL: the policy does not name the topic */
+        bool has_key_use;                    /* the rule takes a part of the key: what became of it is counted */
         _Atomic int32_t refused_cnt;         /* the partition count that was last complained about, 0 for none */
         atomic_bool key_complained;          /* that keys are rejected was said */
         _Atomic uint64_t refused_record_cnt; /* records refused for either reason */
+        _Atomic uint64_t outcome_cnt[KR_ROUTE_OUTCOME_CNT]; /* by kr_key_outcome_t; of rules with a key use */
 };
 
 /** As librdkafka's own partitioners, and as the callbacks that applications set. */
@@ -53,7 +56,10 @@ kr_partitioner_fn kr_router_refuse;
 void kr_router_log(const struct kr_router *router, int level, const char *fmt, ...)
         __attribute__((format(printf, 3, 4)));
 
-/** Says how many records were refused, a line for each topic that had some. Called when the client is destroyed. */
-void kr_router_log_refused(struct kr_router *router);
+/**
+ * Says how many records were refused, and what became of keys of which a part routes: a line for each topic that had
+ * some. Called when the client is destroyed.
+ */
+void kr_router_log_totals(struct kr_router *router);
 
 #endif

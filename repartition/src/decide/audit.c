@@ -60,7 +60,7 @@ static void add_misplaced(struct rp_audit *audit, const struct rp_record *rec)
 rp_err_t rp_audit_add(struct rp_audit *audit, const struct rp_record *rec, struct rp_error *err)
 {
         struct rp_audit_partition *partition = &audit->partitions[rec->partition];
-        int32_t home;
+        struct kr_routing routing;
 
         audit->records++;
         audit->bytes += rec->key_len + rec->value_len;
@@ -70,10 +70,12 @@ rp_err_t rp_audit_add(struct rp_audit *audit, const struct rp_record *rec, struc
                 audit->null_keys++;
                 return RP_OK;
         }
-        home = kr_rule_partition(audit->rule, rec->key, rec->key_len, audit->partition_cnt);
-        if (home < 0)
+        kr_rule_route(audit->rule, rec->key, rec->key_len, audit->partition_cnt, &routing);
+        if ((size_t)routing.outcome < RP_KEY_OUTCOMES)
+                audit->key_outcomes[routing.outcome]++;
+        if (routing.partition < 0)
                 audit->rejected_keys++;
-        else if (home != rec->partition)
+        else if (routing.partition != rec->partition)
                 add_misplaced(audit, rec);
         if (rec->key_len) {
                 uint64_t hash = rp_sample_hash(rec->key, rec->key_len);

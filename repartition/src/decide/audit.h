@@ -35,6 +35,8 @@ struct rp_audit_partition {
         struct rp_place first_misplaced, last_misplaced; /* by offset */
 };
 
+enum { RP_KEY_OUTCOMES = 4 }; /* room for each kr_key_outcome_t */
+
 struct rp_audit {
         const kr_rule_t *rule; /* borrowed */
         int32_t partition_cnt;
@@ -44,6 +46,7 @@ struct rp_audit {
         uint64_t empty_keys;    /* hashed by Java, spread by librdkafka's default: judged, but no evidence */
         uint64_t keyed;         /* all others */
         uint64_t rejected_keys; /* the rule refuses to place them; among keyed or empty_keys */
+        uint64_t key_outcomes[RP_KEY_OUTCOMES]; /* by kr_key_outcome_t: what the rule's key use made of all but null keys */
         uint64_t misplaced, misplaced_empty_keys; /* the latter are among the former */
         struct rp_place first_misplaced; /* by time */
         rp_sample_t *sample;    /* of keyed records */

@@ -4,6 +4,7 @@
 #include "report/text.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 static const double REST_IS_LITTLE = 0.01;
 
@@ -27,6 +28,11 @@ const char *rp_audit_report_status(const struct rp_audit_report *report)
         if (!report->findings->found.cause_cnt)
                 return "unexplained";
         return report->findings->found.rest_share <= REST_IS_LITTLE ? "explained" : "partly-explained";
+}
+
+bool rp_audit_report_has_key_use(const struct rp_audit_report *report)
+{
+        return strcmp(kr_rule_key_use(report->audit->rule), "bytes") != 0;
 }
 
 uint64_t rp_audit_report_judged(const struct rp_audit_report *report)

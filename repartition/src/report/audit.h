@@ -30,6 +30,9 @@ bool rp_audit_report_is_complete(const struct rp_audit_report *report);
 /** Records whose partition was judged: with a key, the empty one too. */
 uint64_t rp_audit_report_judged(const struct rp_audit_report *report);
 
+/** True when the judging rule routes by a part of the key. */
+bool rp_audit_report_has_key_use(const struct rp_audit_report *report);
+
 /** Prints the command that mends the topic, with the user's own way to reach the cluster; no line end. */
 void rp_audit_report_command(const struct rp_audit_report *report, FILE *out);
 

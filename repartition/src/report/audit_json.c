@@ -125,6 +125,16 @@ static json_t *policy_json(const struct rp_audit_report *report)
                          "file", report->policy_file);
 }
 
+static json_t *outcomes_json(const struct rp_audit *audit)
+{
+        static const char *const names[RP_KEY_OUTCOMES] = { "projected", "unframed", "missing", "unresolved" };
+        json_t *json = json_object();
+
+        for (size_t i = 0; i < RP_KEY_OUTCOMES; i++)
+                json_object_set_new(json, names[i], json_integer((json_int_t)audit->key_outcomes[i]));
+        return json;
+}
+
 static json_t *command_json(const struct rp_audit_report *report)
 {
         char *text = NULL;
@@ -162,6 +172,8 @@ json_t *rp_audit_report_json(const struct rp_audit_report *report)
         json_object_set_new(json, "empty_keys", json_integer((json_int_t)audit->empty_keys));
         json_object_set_new(json, "null_keys", json_integer((json_int_t)audit->null_keys));
         json_object_set_new(json, "rejected_keys", json_integer((json_int_t)audit->rejected_keys));
+        if (rp_audit_report_has_key_use(report))
+                json_object_set_new(json, "key_outcomes", outcomes_json(audit));
         if (report->is_topic)
                 json_object_set_new(json, "bytes", json_integer((json_int_t)audit->bytes));
         json_object_set_new(json, "distinct_keys", json_integer((json_int_t)measures->distinct_keys));

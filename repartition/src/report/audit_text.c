@@ -63,6 +63,21 @@ static void print_coverage(const struct rp_audit_report *report, FILE *out)
         }
 }
 
+/* What the policy's key use made of the keys. */
+static void print_outcomes(const struct rp_audit_report *report, FILE *out)
+{
+        static const char *const words[RP_KEY_OUTCOMES] = { "by the part that the policy names", "without a frame, as they are",
+                                                            "not to be taken apart", "of a schema that is not known" };
+        const char *gap = "routed      ";
+
+        for (size_t i = 0; i < RP_KEY_OUTCOMES; i++)
+                if (report->audit->key_outcomes[i]) {
+                        fprintf(out, "%s%s %s", gap, rp_text_count(report->audit->key_outcomes[i]).s, words[i]);
+                        gap = ", ";
+                }
+        fputc('\n', out);
+}
+
 static void print_damage(const struct rp_audit_report *report, FILE *out)
 {
         const struct rp_audit *audit = report->audit;
@@ -93,6 +108,8 @@ static void print_damage(const struct rp_audit_report *report, FILE *out)
                 fprintf(out, "empty key   %s record%s, %s misplaced: Java hashes the empty key, librdkafka's default "
                         "spreads it\n", rp_text_count(audit->empty_keys).s, audit->empty_keys == 1 ? "" : "s",
                         rp_text_count(audit->misplaced_empty_keys).s);
+        if (rp_audit_report_has_key_use(report) && rp_audit_report_judged(report))
+                print_outcomes(report, out);
         if (audit->rejected_keys)
                 fprintf(out, "rejected    %s record%s: the policy refuses keys of this form\n",
                         rp_text_count(audit->rejected_keys).s, audit->rejected_keys == 1 ? "" : "s");
