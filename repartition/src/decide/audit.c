@@ -1,5 +1,7 @@
 #include "decide/audit.h"
 
+#include "decide/forms.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -118,6 +120,19 @@ static rp_err_t measure(struct rp_audit *audit, struct rp_measures *measures, st
         return RP_OK;
 }
 
+/* Who placed the keys; when plain functions leave some unexplained, once more with forms of the key that stand out. */
+static rp_err_t explain(struct rp_audit *audit, struct rp_findings *findings, struct rp_error *err)
+{
+        size_t cnt;
+        const struct rp_sample_key *keys = rp_sample_keys(audit->sample, &cnt);
+        rp_err_t rc = rp_explain(keys, cnt, audit->partition_cnt, &findings->ways, &findings->found, err);
+
+        if (rc != RP_OK || !rp_forms_add(&findings->ways, &findings->found, keys, cnt, audit->partition_cnt))
+                return rc;
+        rp_explanation_release(&findings->found);
+        return rp_explain(keys, cnt, audit->partition_cnt, &findings->ways, &findings->found, err);
+}
+
 rp_err_t rp_audit_conclude(struct rp_audit *audit, struct rp_findings *findings, struct rp_error *err)
 {
         size_t cnt;
@@ -126,7 +141,9 @@ rp_err_t rp_audit_conclude(struct rp_audit *audit, struct rp_findings *findings,
         *findings = (struct rp_findings){ 0 };
         if (measure(audit, &findings->measures, err) == RP_OK &&
             rp_ways_init(&findings->ways, audit->rule, audit->partition_cnt, err) == RP_OK &&
-            rp_explain(keys, cnt, audit->partition_cnt, &findings->ways, &findings->found, err) == RP_OK)
+            explain(audit, findings, err) == RP_OK &&
+            rp_frames_find(keys, cnt, rp_sample_weight(audit->sample), kr_rule_hash(audit->rule), audit->partition_cnt,
+                           &findings->frames, err) == RP_OK)
                 return RP_OK;
         rp_findings_release(findings);
         return err->code;

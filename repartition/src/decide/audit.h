@@ -8,6 +8,7 @@
 #define RP_AUDIT_H
 
 #include "decide/explain.h"
+#include "decide/frames.h"
 #include "decide/sample.h"
 #include "decide/skew.h"
 #include "error.h"
@@ -84,6 +85,7 @@ struct rp_findings {
         struct rp_measures measures;
         struct rp_ways ways;
         struct rp_explanation found; /* borrows from ways */
+        struct rp_frames frames;
 };
 
 /**

@@ -31,7 +31,7 @@ rp_err_t rp_ways_init(struct rp_ways *ways, const kr_rule_t *judge, int32_t part
 
         while (kr_hash_at(hash_cnt))
                 hash_cnt++;
-        *ways = (struct rp_ways){ .list = calloc(hash_cnt + 1, sizeof(*ways->list)), .judge = hash_cnt };
+        *ways = (struct rp_ways){ .list = calloc(hash_cnt + 1 + RP_FORMS_MAX, sizeof(*ways->list)), .judge = hash_cnt };
         if (!ways->list)
                 return rp_fail(err, RP_ERR_FATAL, "out of memory");
         for (; (hash = kr_hash_at(ways->cnt)); ways->cnt++) {
@@ -60,6 +60,44 @@ rp_err_t rp_ways_init(struct rp_ways *ways, const kr_rule_t *judge, int32_t part
                         .is_client = true,
                 };
         return RP_OK;
+}
+
+void rp_ways_add_form(struct rp_ways *ways, const struct rp_way *way)
+{
+        struct rp_way *added = &ways->list[ways->cnt++]; /* rp_ways_init() made room */
+
+        *added = *way;
+        snprintf(added->label, sizeof(added->label), "%s, %s", kr_hash_name(kr_rule_hash(way->rule)), way->form->name);
+        snprintf(added->form_fix, sizeof(added->form_fix),
+                 "these producers hash another form of the key than the one that is stored (%s): give all of them one key "
+                 "serializer%s%s", way->form->name, way->form->key ? ", or route by a policy with \"key\": " : "",
+                 way->form->key ? way->form->key : "");
+        added->name = added->label;
+        added->fix = added->form_fix;
+}
+
+bool rp_way_route(const struct rp_way *way, const void *key, size_t key_len, int32_t partition_cnt,
+                  struct kr_routing *routing)
+{
+        struct rp_form_bytes bytes;
+
+        if (way->form && way->form->encode) {
+                if (!way->form->encode(key, key_len, &bytes))
+                        return false;
+                kr_rule_route(way->rule, bytes.data, bytes.len, partition_cnt, routing);
+                return true;
+        }
+        kr_rule_route(way->rule, key, key_len, partition_cnt, routing);
+        return !way->form || routing->outcome == KR_KEY_PROJECTED;
+}
+
+int32_t rp_way_partition(const struct rp_way *way, const void *key, size_t key_len, int32_t partition_cnt)
+{
+        struct kr_routing routing;
+
+        if (!way->form)
+                return kr_rule_partition(way->rule, key, key_len, partition_cnt);
+        return rp_way_route(way, key, key_len, partition_cnt, &routing) ? routing.partition : -1;
 }
 
 void rp_ways_release(struct rp_ways *ways)

@@ -15,7 +15,7 @@ static const double SAME_LEAD = 3; /* nats: twenty to one. A function that is no
 /* ---- how sure --------------------------------------------------------------------------------------------------- */
 
 /* Whether the two agree on keys of all lengths, not only on those of this topic. */
-static bool agree_always(const kr_rule_t *a, const kr_rule_t *b, int32_t partition_cnt)
+static bool agree_always(const struct rp_way *a, const struct rp_way *b, int32_t partition_cnt)
 {
         unsigned char key[32];
         uint64_t state = 1;
@@ -27,7 +27,7 @@ static bool agree_always(const kr_rule_t *a, const kr_rule_t *b, int32_t partiti
                         state = state * 6364136223846793005u + 1442695040888963407u;
                         key[b_at] = (unsigned char)(state >> 56);
                 }
-                if (kr_rule_partition(a, key, len, partition_cnt) != kr_rule_partition(b, key, len, partition_cnt))
+                if (rp_way_partition(a, key, len, partition_cnt) != rp_way_partition(b, key, len, partition_cnt))
                         return false;
         }
         return true;
@@ -66,7 +66,7 @@ static void name_class(struct rp_cause *cause, const struct rp_ways *ways)
         cause->same_always = cause->same_as_cnt > 0;
         for (size_t i = 0; i < cause->same_as_cnt; i++)
                 if (cause->same_as[i].partition_cnt != cause->partition_cnt ||
-                    !agree_always(cause->way->rule, cause->same_as[i].way->rule, cause->partition_cnt))
+                    !agree_always(cause->way, cause->same_as[i].way, cause->partition_cnt))
                         cause->same_always = false;
 }
 
@@ -126,6 +126,8 @@ static void describe_fix(struct rp_cause *cause, const struct rp_ways *ways, int
                 snprintf(cause->fix, sizeof(cause->fix),
                          "nothing to configure: written while the topic had %" PRId32 " partitions, before it grew to %"
                          PRId32 "; a rewrite mends it", cause->partition_cnt, partition_cnt);
+        else if (cause->way->form)
+                snprintf(cause->fix, sizeof(cause->fix), "%s", cause->way->fix);
         else if (cause->way == judge && !judge->policy)
                 snprintf(cause->fix, sizeof(cause->fix), "%s", judge->fix);
         else if (cause->way == judge)

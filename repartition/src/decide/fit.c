@@ -55,7 +55,7 @@ static int32_t predict(const struct rp_fit *fit, size_t way, int32_t partition_c
 {
         const struct rp_sample_key *key = fit->pairs[i].key;
 
-        return kr_rule_partition(fit->ways->list[way].rule, key->key, key->key_len, partition_cnt);
+        return rp_way_partition(&fit->ways->list[way], key->key, key->key_len, partition_cnt);
 }
 
 bool rp_fit_agrees(const struct rp_fit *fit, size_t way, int32_t partition_cnt, size_t i)
@@ -93,7 +93,7 @@ static bool try_current(struct rp_fit *fit)
                 memset(hits, 0, (size_t)fit->partition_cnt * sizeof(*hits));
                 for (size_t i = 0; i < fit->cnt; i++) {
                         const struct rp_sample_key *key = fit->pairs[i].key;
-                        int32_t p = kr_rule_partition(way->rule, key->key, key->key_len, fit->partition_cnt);
+                        int32_t p = rp_way_partition(way, key->key, key->key_len, fit->partition_cnt);
 
                         fit->current[w][i] = p == fit->partitions[i];
                         if (p >= 0 && ++hits[p] > most)

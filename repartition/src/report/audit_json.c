@@ -5,6 +5,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+/* The function's own name, also where it hashes another form of the key. */
+static const char *hash_name(const struct rp_way *way)
+{
+        return way->form ? kr_hash_name(kr_rule_hash(way->rule)) : way->name;
+}
+
 static json_t *functions_json(const struct rp_explanation *found)
 {
         json_t *list = json_array();
@@ -13,7 +19,8 @@ static json_t *functions_json(const struct rp_explanation *found)
                 const struct rp_function *function = &found->functions[i];
 
                 json_array_append_new(
-                        list, json_pack("{s:s, s:i, s:I, s:o}", "hash", function->way->name, "partitions",
+                        list, json_pack("{s:s, s:s?, s:i, s:I, s:o}", "hash", hash_name(function->way), "key_form",
+                                        function->way->form ? function->way->form->name : NULL, "partitions",
                                         (int)function->partition_cnt, "agree", (json_int_t)function->agree, "share",
                                         rp_json_share(found->pairs ? (double)function->agree / (double)found->pairs : 0)));
         }
@@ -45,8 +52,8 @@ static json_t *verdict_json(const struct rp_explanation *found)
 
                 json_array_append_new(
                         list,
-                        json_pack("{s:s, s:i, s:o, s:o, s:o, s:o, s:b, s:s, s:s, s:o, s:s, s:o, s:o}", "hash",
-                                  cause->way->name, "partitions", (int)cause->partition_cnt, "share",
+                        json_pack("{s:s, s:s?, s:i, s:o, s:o, s:o, s:o, s:b, s:s, s:s, s:o, s:s, s:o, s:o}", "hash",
+                                  hash_name(cause->way), "key_form", cause->way->form ? cause->way->form->name : NULL, "partitions", (int)cause->partition_cnt, "share",
                                   rp_json_share(cause->share), "records_share", rp_json_share(cause->records_share),
                                   "misplaced_share", rp_json_share(cause->misplaced_share), "same_as",
                                   same_as_json(cause), "same_always", (int)cause->same_always, "clients",
@@ -125,6 +132,20 @@ static json_t *policy_json(const struct rp_audit_report *report)
                          "file", report->policy_file);
 }
 
+/* "schema id is part of the hashed bytes", with what taking the frame off would do; null when that is no cause. */
+static json_t *frames_json(const struct rp_audit_report *report)
+{
+        const struct rp_frames *frames = &report->findings->frames;
+
+        if (!frames->is_cause)
+                return json_null();
+        return json_pack("{s:s, s:o, s:I, s:I, s:b, s:{s:s, s:o, s:I}}", "cause", RP_FRAMES_CAUSE, "framed_share",
+                         rp_json_share((double)frames->framed / (double)frames->keys), "ids", (json_int_t)frames->ids,
+                         "torn_keys", (json_int_t)(frames->torn + 0.5), "exact", (int)frames->is_exact, "forecast", "key_use",
+                         "payload", "moved_share", rp_json_share(frames->moved_share), "reunited_keys",
+                         (json_int_t)(frames->torn + 0.5));
+}
+
 static json_t *outcomes_json(const struct rp_audit *audit)
 {
         static const char *const names[RP_KEY_OUTCOMES] = { "projected", "unframed", "missing", "unresolved" };
@@ -192,6 +213,7 @@ json_t *rp_audit_report_json(const struct rp_audit_report *report)
                                       rp_json_share(found->rest_share), "records_share",
                                       rp_json_share(found->rest_records_share), "misplaced_share",
                                       rp_json_share(found->rest_misplaced_share), "text", rp_rest_text(found->rest)));
+        json_object_set_new(json, "schema_ids", frames_json(report));
         json_object_set_new(json, "sample",
                             json_pack("{s:I, s:I, s:b, s:I, s:I}", "keys", (json_int_t)found->keys, "pairs",
                                       (json_int_t)found->pairs, "complete", (int)rp_sample_is_complete(audit->sample),

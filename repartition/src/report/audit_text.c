@@ -258,6 +258,31 @@ static void print_who(const struct rp_audit_report *report, FILE *out)
                         found->long_keys == 1 ? "" : "s", RP_SAMPLE_KEY_MAX);
 }
 
+static void print_frames(const struct rp_audit_report *report, FILE *out)
+{
+        const struct rp_frames *frames = &report->findings->frames;
+        const char *about = frames->is_exact ? "" : "about ";
+        char *line = NULL;
+        size_t size = 0;
+        FILE *text;
+
+        if (!frames->is_cause)
+                return;
+        text = open_memstream(&line, &size);
+        if (!text)
+                return;
+        fprintf(text, RP_FRAMES_CAUSE ": %s of the keys carry a registry frame (%zu schema ids), and %s%s entities live in "
+                "several partitions, under another id in each. With \"key\": {\"use\": \"payload\"} in a policy %s of the "
+                "records would move and these would be reunited; key use avro (audit --policy FILE forecasts it) also "
+                "unites keys whose schemas differ in more than the id",
+                rp_text_share((double)frames->framed / (double)frames->keys).s, frames->ids, about,
+                rp_text_count((uint64_t)(frames->torn + 0.5)).s, rp_text_share(frames->moved_share).s);
+        fclose(text);
+        fputs("torn keys   ", out);
+        rp_wrap(out, line, 12, 12);
+        free(line);
+}
+
 static void print_skew(const struct rp_audit_report *report, FILE *out)
 {
         const struct rp_audit *audit = report->audit;
@@ -409,6 +434,7 @@ void rp_audit_report_text(const struct rp_audit_report *report, FILE *out)
         if (report->audit->records) {
                 fputc('\n', out);
                 print_who(report, out);
+                print_frames(report, out);
                 fputc('\n', out);
                 print_skew(report, out);
                 print_partitions(report, out);
