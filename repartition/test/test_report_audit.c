@@ -212,12 +212,12 @@ static void test_json_has_the_fields_of_the_contract(void **state)
                                               "distinct_keys", "split_keys",   "misplaced",       "misplaced_share",
                                               "functions",     "verdict",      "unexplained",     "sample",
                                               "skew",          "per_partition", "first_misplaced", "mend",
-                                              "distinct_keys_error", "misplaced_empty_keys" };
-        static const char *const function_fields[] = { "hash", "partitions", "agree", "share" };
+                                              "distinct_keys_error", "misplaced_empty_keys", "schema_ids" };
+        static const char *const function_fields[] = { "hash", "key_form", "partitions", "agree", "share" };
         static const char *const verdict_fields[] = { "hash",        "partitions",      "share",      "same_as",
                                                       "clients",     "fix",             "confidence", "sure",
                                                       "same_always", "misplaced_share", "records_share", "first_time",
-                                                      "last_time" };
+                                                      "last_time", "key_form" };
         struct fixture fixture;
         json_t *json, *first;
 
