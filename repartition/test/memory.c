@@ -10,7 +10,7 @@ bool faults_hit(struct faults *faults, bool *happens, struct rp_error *err)
         if (!faults)
                 return false;
         faults->calls++;
-        if (!faults->dead && faults->calls != faults->nth)
+        if (!faults->dead && (!faults->nth || faults->calls < faults->nth || faults->calls > faults->nth + faults->more))
                 return false;
         faults->fired = true;
         faults->dead |= faults->kind == FAULT_CRASH;

@@ -20,6 +20,7 @@ typedef enum {
 /** Counts the calls of a run and makes one of them fail. */
 struct faults {
         unsigned nth; /* 1 is the first call; 0: none fails */
+        unsigned more; /* so many calls after it fail as well */
         fault_t kind;
         rp_err_t code;
         unsigned calls;

@@ -198,12 +198,12 @@ static void assert_progress_is_true(const struct memory_topic *topic, const stru
         assert_int_equal(there, stored);
 }
 
-static unsigned survive_each_fault(fault_t kind, rp_err_t code)
+static unsigned survive_each_fault(fault_t kind, rp_err_t code, unsigned more)
 {
         unsigned nth = 1;
 
         for (bool fired = true; fired; nth++) {
-                struct faults faults = { .nth = nth, .kind = kind, .code = code };
+                struct faults faults = { .nth = nth, .more = more, .kind = kind, .code = code };
                 struct memory_topic topic, want;
                 struct memory_cluster cluster;
                 size_t at[SOURCE_CNT] = { 0 };
@@ -252,15 +252,74 @@ static void test_survives_each_fault(void **state)
         static const struct {
                 fault_t kind;
                 rp_err_t code;
+                unsigned more;
         } cases[] = {
-                { FAULT_LOST, RP_ERR_RETRY }, { FAULT_LOST, RP_ERR_ABORT_BATCH }, { FAULT_LOST, RP_ERR_FATAL },
-                { FAULT_LATE, RP_ERR_RETRY }, { FAULT_LATE, RP_ERR_ABORT_BATCH }, { FAULT_LATE, RP_ERR_FATAL },
-                { FAULT_CRASH, RP_ERR_FATAL },
+                { FAULT_LOST, RP_ERR_RETRY, 0 }, { FAULT_LOST, RP_ERR_ABORT_BATCH, 0 }, { FAULT_LOST, RP_ERR_FATAL, 0 },
+                { FAULT_LATE, RP_ERR_RETRY, 0 }, { FAULT_LATE, RP_ERR_ABORT_BATCH, 0 }, { FAULT_LATE, RP_ERR_FATAL, 0 },
+                { FAULT_LOST, RP_ERR_RETRY, 1 }, { FAULT_LATE, RP_ERR_RETRY, 2 }, { FAULT_LATE, RP_ERR_ABORT_BATCH, 4 },
+                { FAULT_CRASH, RP_ERR_FATAL, 0 },
         };
 
         (void)state;
         for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
-                assert_true(survive_each_fault(cases[i].kind, cases[i].code) > 100); /* it was a long run indeed */
+                assert_true(survive_each_fault(cases[i].kind, cases[i].code, cases[i].more) > 100); /* it was a long run indeed */
+}
+
+/* The sink fails several times in a row, its recovery included, and the job goes on all the same. */
+static void test_recovery_that_fails_is_tried_again(void **state)
+{
+        unsigned ended_well = 0;
+
+        (void)state;
+        for (unsigned nth = 20; nth < 60; nth++) {
+                struct faults faults = { .nth = nth, .more = 2, .kind = FAULT_LOST, .code = RP_ERR_RETRY };
+                struct memory_topic topic;
+                struct memory_cluster cluster;
+                struct rp_source *source;
+                struct rp_sink *sink;
+                struct rp_rewrite rewrite = { .rule = rule, .identity = "job", .by = "host/1", .transaction_ms = 1000,
+                                              .transaction_bytes = 40 };
+
+                random_state = nth;
+                memory_topic_init(&topic, SOURCE_CNT);
+                memory_cluster_init(&cluster, SOURCE_CNT, TARGET_CNT);
+                grow(&topic, 60);
+                rewrite.source = source = memory_source_new(&topic, NULL, 42); /* what the source says is not in doubt */
+                rewrite.sink = sink = memory_sink_new(&cluster, &faults);
+                assert_int_equal(rp_rewrite_run(&rewrite, &report, &error), RP_OK);
+                assert_int_equal(report.records, 60);
+                assert_progress_is_true(&topic, &cluster);
+                ended_well += faults.fired;
+                sink->ops->free(sink);
+                source->ops->free(source);
+                memory_topic_release(&topic);
+                memory_cluster_release(&cluster);
+        }
+        assert_int_equal(ended_well, 40);
+}
+
+/* Every partition knows every pass, also one that had nothing new: verify counts passes from the end. */
+static void test_a_pass_is_noted_everywhere(void **state)
+{
+        struct memory_topic topic;
+        struct memory_cluster cluster;
+        struct rp_note note;
+
+        (void)state;
+        random_state = 3;
+        memory_topic_init(&topic, SOURCE_CNT);
+        memory_cluster_init(&cluster, SOURCE_CNT, TARGET_CNT);
+        grow(&topic, 50);
+        assert_int_equal(run(&topic, &cluster, NULL), RP_OK);
+        add(&topic, 1, 5000);
+        assert_int_equal(run(&topic, &cluster, NULL), RP_OK);
+        for (int32_t p = 0; p < SOURCE_CNT; p++) {
+                assert_true(rp_note_parse(&note, cluster.progress.marks[p].note));
+                assert_int_equal(note.pass_cnt, 2);
+                assert_int_equal(note.ends[1], topic.logs[p].end);
+        }
+        memory_topic_release(&topic);
+        memory_cluster_release(&cluster);
 }
 
 static void test_uncertain_commit_is_looked_up(void **state)
@@ -352,6 +411,82 @@ static void test_one_of_two_runs_wins(void **state)
                 memory_cluster_release(&cluster);
         }
         assert_true(starts_at > 10);
+}
+
+struct disturbance {
+        struct twin twin;
+        struct faults *faults;
+        bool forgets; /* instead of starting a twin: the cluster loses the job's progress */
+};
+
+/* Something happens to the job at one moment, and this run then hears of some trouble that tells nothing of it. */
+static bool disturb(void *arg, const struct rp_rewrite_report *progress)
+{
+        struct disturbance *disturbance = arg;
+        struct twin *twin = &disturbance->twin;
+        bool is_now = twin->ticks + 1 == twin->starts_at;
+
+        if (disturbance->forgets && is_now)
+                for (int32_t p = 0; p < SOURCE_CNT; p++)
+                        rp_progress_set(&twin->cluster->progress, p, -1, NULL);
+        if (disturbance->forgets)
+                twin->ticks++;
+        else
+                start_twin(twin, progress);
+        if (is_now)
+                disturbance->faults->nth = disturbance->faults->calls + 1;
+        return true;
+}
+
+static rp_err_t run_disturbed(bool forgets, struct memory_topic *topic, struct memory_cluster *cluster)
+{
+        struct faults faults = { .kind = FAULT_LOST, .code = RP_ERR_RETRY };
+        struct disturbance disturbance = { { topic, cluster, 6, 0, RP_OK, false }, &faults, forgets };
+        rp_err_t rc;
+
+        random_state = 9;
+        memory_topic_init(topic, SOURCE_CNT);
+        memory_cluster_init(cluster, SOURCE_CNT, TARGET_CNT);
+        grow(topic, 50);
+        /* Faults of the sink alone: what the source says is not in doubt. */
+        struct rp_source *source = memory_source_new(topic, NULL, 42);
+        struct rp_sink *sink = memory_sink_new(cluster, &faults);
+        struct rp_rewrite rewrite = { .source = source, .sink = sink, .rule = rule, .identity = "job", .by = "host/1",
+                                      .transaction_ms = 1000, .transaction_bytes = 40, .tick = disturb,
+                                      .arg = &disturbance };
+
+        rc = rp_rewrite_run(&rewrite, &report, &error);
+        assert_true(faults.fired);
+        if (!forgets)
+                assert_true(disturbance.twin.ran && disturbance.twin.rc == RP_OK);
+        sink->ops->free(sink);
+        source->ops->free(source);
+        return rc;
+}
+
+static void test_trouble_after_a_take_over_does_not_take_back(void **state)
+{
+        struct memory_topic topic;
+        struct memory_cluster cluster;
+
+        (void)state;
+        assert_int_equal(run_disturbed(false, &topic, &cluster), RP_ERR_FENCED);
+        assert_non_null(strstr(error.text, "host/2"));
+        assert_int_equal(cluster.epoch, 2); /* the two runs' own; the loser did not make another producer */
+        memory_topic_release(&topic);
+        memory_cluster_release(&cluster);
+}
+
+static void test_lost_progress_is_no_progress(void **state)
+{
+        struct memory_topic topic;
+        struct memory_cluster cluster;
+
+        (void)state;
+        assert_int_equal(run_disturbed(true, &topic, &cluster), RP_ERR_FATAL);
+        assert_non_null(strstr(error.text, "lost the job's progress"));
+        memory_topic_release(&topic);
+        memory_cluster_release(&cluster);
 }
 
 static void test_winner_is_named(void **state)
@@ -449,6 +584,7 @@ static void test_says_when_the_source_lost_records(void **state)
         topic.logs[1].low = topic.logs[1].end - 1;
         assert_int_equal(run(&topic, &cluster, NULL), RP_ERR_INCOMPLETE);
         assert_non_null(strstr(error.text, "partition 1"));
+        assert_non_null(strstr(error.text, "before they were copied"));
         topic.logs[1].low = 0;
         topic.logs[1].end = 1; /* made anew */
         assert_int_equal(run(&topic, &cluster, NULL), RP_ERR_INCOMPLETE);
@@ -532,9 +668,13 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_plain_run),
                 cmocka_unit_test(test_survives_each_fault),
+                cmocka_unit_test(test_recovery_that_fails_is_tried_again),
+                cmocka_unit_test(test_a_pass_is_noted_everywhere),
                 cmocka_unit_test(test_uncertain_commit_is_looked_up),
                 cmocka_unit_test(test_one_of_two_runs_wins),
                 cmocka_unit_test(test_winner_is_named),
+                cmocka_unit_test(test_trouble_after_a_take_over_does_not_take_back),
+                cmocka_unit_test(test_lost_progress_is_no_progress),
                 cmocka_unit_test(test_stop_keeps_progress),
                 cmocka_unit_test(test_refuses_progress_of_another_job),
                 cmocka_unit_test(test_says_when_the_source_lost_records),

@@ -214,13 +214,13 @@ static bool equals(const struct rp_progress *a, const struct rp_progress *b)
         return true;
 }
 
-/* A mark that neither we stored nor may have stored. NULL when there is none. */
+/* A mark beyond what we stored or may have stored: somebody else went on. NULL when there is none. */
 static const struct rp_mark *find_foreign(const struct run *run, const struct rp_progress *stored)
 {
         for (int32_t p = 0; p < stored->cnt; p++) {
                 int64_t next = stored->marks[p].next;
 
-                if (next != run->progress.marks[p].next && !(run->is_pending && next == run->pending.marks[p].next))
+                if (next > run->progress.marks[p].next && !(run->is_pending && next == run->pending.marks[p].next))
                         return &stored->marks[p];
         }
         return NULL;
