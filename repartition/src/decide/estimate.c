@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* How even a grown table shall be: full evenness costs far more moves than it is worth. */
+static const double TABLE_TARGET = 1.05;
+
 static rp_err_t out_of_memory(struct rp_error *err)
 {
         return rp_fail(err, RP_ERR_FATAL, "out of memory");
@@ -176,7 +179,7 @@ static bool measure_growth(const struct rp_strategy *strategy, const struct plac
                 return false;
         if (strategy->place == RP_PLACE_BY_TABLE) {
                 memcpy(place, placement->place, units->cnt * sizeof(*place));
-                ok = rp_rebalance_grown(units, strategy->grown_cnt, 1, place, &done);
+                ok = rp_rebalance_grown(units, strategy->grown_cnt, TABLE_TARGET, place, &done);
         } else {
                 route_units(units, strategy->grown, strategy->grown_cnt, place);
         }
