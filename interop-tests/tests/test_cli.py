@@ -4,11 +4,12 @@ import base64
 import json
 import re
 import signal
+import socket
 import subprocess
 import time
 
 import pytest
-from support import BUILD, ROOT, need_command, run
+from support import BUILD, HANG_S, ROOT, need_command, run
 
 KEY_FORMATS = [
     ("text", "TT0124", b"TT0124"),
@@ -371,6 +372,49 @@ def test_a_topic_that_does_not_exist(repartition, sandbox, command):
     address = sandbox("other:3")
     assert 'topic "orders" does not exist' in repartition(*command, "-b", address).ends_with(2).err
     assert "orders" not in run("kcat", "-L", "-b", address).ok().out, "asking created it"
+
+
+@pytest.fixture
+def silent_broker():
+    """The address of a broker that takes connections and never answers; with a function that waits for the first one."""
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as listener:
+        listener.settimeout(HANG_S)
+        yield f"127.0.0.1:{listener.getsockname()[1]}", lambda: listener.accept()[0]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda s: s.name)
+@pytest.mark.parametrize("command,timeout", [(BROKERLESS[0], ("--timeout", 86400)), (BROKERLESS[1], ("--timeout-ms", 3600000)),
+                                             (BROKERLESS[2], ("--timeout-ms", 3600000))], ids=lambda c: c[0])
+def test_a_signal_ends_the_wait_for_a_silent_broker(repartition, silent_broker, command, timeout, number):
+    address, first_connection = silent_broker
+    process = repartition.start(*command, *timeout, "-b", address, stdout=subprocess.PIPE)
+    connection = first_connection()
+    process.send_signal(number)
+    out, _ = process.communicate(timeout=HANG_S)  # an hour, if the signal only waited for its turn
+    assert process.returncode in (128 + number, -number)
+    assert out == b""
+    connection.close()
+
+
+def test_a_signal_ends_a_rewrite_whose_broker_fell_silent(repartition, kcat, tmp_path):
+    address_file = tmp_path / "address"
+    sandbox = repartition.start("sandbox", "--quiet", "--topic", "a:12", "--topic", "b:12", "--address-file", address_file)
+    try:
+        address = wait_for(address_file, sandbox)
+        kcat("-P", "-b", address, "-t", "a", "-K", "|", stdin="".join(f"{i}|{i}\n" for i in range(100_000))).ok()
+        process = repartition.start("rewrite", "a", "b", "-p", 12, "-b", address, "--execute", "--timeout-ms", 3600000,
+                                    "-X", "transaction.timeout.ms=3600000", "-X", "message.timeout.ms=3600000",
+                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process.stderr.readline()  # how it reads: the copying begins
+        sandbox.send_signal(signal.SIGSTOP)
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=HANG_S)
+        assert process.returncode == 128 + signal.SIGTERM
+        assert out == b""
+        assert b"the same command takes it up again" in err
+    finally:
+        sandbox.kill()
+        sandbox.wait()
 
 
 def test_find_mend_and_prove(repartition, sandbox, kcat):

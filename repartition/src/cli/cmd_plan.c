@@ -149,7 +149,7 @@ static rp_err_t measure(struct session *session, struct rp_source *source, struc
         int64_t began = rp_clock_ms(), took;
         rp_err_t rc;
 
-        rp_interrupt_watch();
+        rp_interrupt_watch(RP_GRACE_READING_S);
         rp_progress_line_start(&session->line, stderr, rp_wants_progress(&session->args->common), "plan", began);
         rc = rp_plan_run(&job, err);
         rp_progress_line_end(&session->line);

@@ -102,8 +102,10 @@ static int execute(const struct args *args, struct rp_rewrite_result *result, st
 {
         struct rp_error err;
         int64_t began = rp_clock_ms();
-        rp_err_t rc = rp_preparation_create_target(result->preparation, result->config, &err);
+        rp_err_t rc;
 
+        rp_interrupt_watch(RP_GRACE_WRITING_S);
+        rc = rp_preparation_create_target(result->preparation, result->config, &err);
         if (rc != RP_OK)
                 return rp_die("rewrite", &err);
         if (!args->common.quiet) {
@@ -142,13 +144,13 @@ static int plan_or_execute(const struct args *args, const struct rp_prepare_conf
                 result.policy_option = args->policy.policy_file ? "--policy" : "--hash";
                 result.policy_value = args->policy.policy_file ? args->policy.policy_file : args->policy.hash;
         }
-        rp_interrupt_watch();
+        rp_interrupt_watch(RP_GRACE_READING_S);
         rp_progress_line_start(line, stderr, rp_wants_progress(&args->common), "plan", rp_clock_ms());
         code = rp_prepare(&preparation, config, &err) == RP_OK ? RP_EXIT_CLEAN : -1;
         rp_progress_line_end(line);
         if (code < 0) {
                 code = rp_die("rewrite", &err);
-        } else if (preparation.is_stopped) {
+        } else if (rp_interrupt_signal()) {
                 code = 128 + rp_interrupt_signal();
         } else if (args->execute && !preparation.findings.refusal_cnt) {
                 code = execute(args, &result, line, &report);

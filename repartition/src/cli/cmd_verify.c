@@ -320,7 +320,7 @@ static int run(void *raw, char **operands, int operand_cnt)
         if (!policy)
                 return rp_die("verify", &err);
         rp_job_default_name(job, sizeof(job), operands[0], operands[1]);
-        rp_interrupt_watch();
+        rp_interrupt_watch(RP_GRACE_READING_S);
         rule = kr_policy_rule(policy, operands[1]);
         if (!rule)
                 rule = kr_policy_rule(policy, operands[0]);
