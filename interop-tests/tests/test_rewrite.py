@@ -366,7 +366,38 @@ def test_another_policy_does_not_go_on(kafka, topic, target, repartition):
     run = ("rewrite", source, target, "--partitions", 4, "-b", kafka.bootstrap, "--execute")
     repartition(*run).ok()
     refused = repartition(*run, "--hash", "crc32").ends_with(2)
-    assert "another job" in refused.err
+    assert "another job has stored its progress" in " ".join(refused.out.split())
+    assert plan(repartition, kafka, source, target, "--hash", "crc32")[0]["refused"] == {"other-job"}
+    assert plan(repartition, kafka, source, target, "--job", "another")[0]["refused"] == {"not-empty"}
+
+
+def test_the_same_command_goes_on_whatever_it_created_the_target_with(kafka, topic, target, repartition):
+    source = topic("again", partitions=2)
+    put(kafka, source, (0, b"a", b"1", None))
+    run = ("rewrite", source, target, "--partitions", 4, "-b", kafka.bootstrap, "--config", "retention.ms=86400000",
+           "--replication-factor", 1, "--job", "a job")
+    planned = repartition(*run).ok().out.splitlines()[-1]
+    assert planned.endswith(f"--job 'a job' -b {kafka.bootstrap} --partitions 4 --replication-factor 1 "
+                            "--config retention.ms=86400000 --execute")
+    assert f"verify {source} {target} --job 'a job' -b {kafka.bootstrap}\n" in repartition(*run, "--execute").ok().out
+    put(kafka, source, (0, b"a", b"2", None))
+    repartition(*run, "--execute").ok()
+    assert len(read(kafka.bootstrap, target)) == 2
+    other = repartition(*run[:7], "--job", "a job", "--config", "retention.ms=5").ends_with(2)
+    assert f'"{target}", but that topic exists with retention.ms=86400000' in other.err
+    other = repartition(*run[:7], "--job", "a job", "--replication-factor", 2).ends_with(2)
+    assert f'"{target}", but that topic exists with 1' in other.err
+
+
+def test_a_backfill_is_warned_of(kafka, topic, target, repartition):
+    source = topic("backfill", partitions=2)
+    week = 7 * 24 * 3600 * 1000
+    now = int(time.time() * 1000)
+    put(kafka, source, (0, b"a", b"1", now - week), (0, b"b", b"1", now), (0, b"a", b"2", now - week), (1, b"a", b"3", now))
+    findings = plan(repartition, kafka, source, target)[0]
+    assert (findings["warning"], findings["note"]) == ({"split-keys-out-of-time"}, set())
+    done = repartition("rewrite", source, target, "--partitions", 4, "-b", kafka.bootstrap, "--output", "json").ok().json()
+    assert (done["plan"]["backward_share"], done["plan"]["step_back_ms"]) == (0.25, week)
 
 
 def test_no_broker_is_told_and_not_waited_for_long(repartition):

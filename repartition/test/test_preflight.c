@@ -149,6 +149,32 @@ static void test_the_longest_warning_is_whole(void **state)
         assert_non_null(strstr(find(&fixture, "split-keys-out-of-time")->text, "sort by timestamp"));
 }
 
+static void test_progress_of_somebody_else_is_no_start(void **state)
+{
+        struct fixture fixture = { .survey.oldest_ms = -1, .survey.newest_ms = -1 };
+        struct rp_facts facts = { .survey = &fixture.survey, .wanted_cnt = 3, .job = "mine", .has_progress = true,
+                                  .source.name = "a", .target = { .name = "b", .exists = true, .partition_cnt = 3 },
+                                  .target_has_records = true };
+
+        (void)state;
+        rp_preflight(&facts, &fixture.findings);
+        assert_int_equal(fixture.findings.refusal_cnt, 0);
+
+        facts.other_job = "rewrite a to b, 3 partitions, policy 0123";
+        rp_preflight(&facts, &fixture.findings);
+        assert_int_equal(fixture.findings.refusal_cnt, 1);
+        assert_string_equal(find(&fixture, "other-job")->text,
+                            "under the name \"mine\" another job has stored its progress (rewrite a to b, 3 partitions, policy "
+                            "0123): choose another --job, or the same policy and partition count");
+
+        facts.other_job = NULL;
+        facts.progress_is_foreign = true;
+        rp_preflight(&facts, &fixture.findings);
+        assert_int_equal(fixture.findings.refusal_cnt, 1);
+        assert_string_equal(find(&fixture, "foreign-progress")->text,
+                            "the offsets stored under \"mine\" were not written by this tool: choose another --job");
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -157,6 +183,7 @@ int main(void)
                 cmocka_unit_test(test_disorder_hurts_only_split_keys),
                 cmocka_unit_test(test_spans_are_said_in_words),
                 cmocka_unit_test(test_the_longest_warning_is_whole),
+                cmocka_unit_test(test_progress_of_somebody_else_is_no_start),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

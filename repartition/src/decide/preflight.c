@@ -46,6 +46,12 @@ static void look_at_topics(const struct rp_facts *facts, struct rp_findings *fin
         if (facts->policy_pin && facts->policy_pin != facts->wanted_cnt)
                 refuse("policy-pin", "the policy is made for %" PRId32 " partitions, --partitions asks for %" PRId32,
                        facts->policy_pin, facts->wanted_cnt);
+        if (facts->progress_is_foreign)
+                refuse("foreign-progress", "the offsets stored under \"%.100s\" were not written by this tool: choose another "
+                       "--job", facts->job);
+        if (facts->other_job)
+                refuse("other-job", "under the name \"%.60s\" another job has stored its progress (%.180s): choose another "
+                       "--job, or the same policy and partition count", facts->job, facts->other_job);
         if (source->leaderless_cnt)
                 refuse("leaderless", "%" PRId32 " partitions of \"%s\" have no leader now and cannot be read",
                        source->leaderless_cnt, source->name);

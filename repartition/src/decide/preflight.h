@@ -31,7 +31,10 @@ struct rp_facts {
         int32_t policy_pin;            /* count the policy is pinned to; 0: any */
         bool settings_are_known;       /* the cluster answered admin requests */
         bool target_has_records;
-        bool has_progress;             /* of this job */
+        const char *job;               /* the name that progress is stored under */
+        bool has_progress;             /* something is stored under that name */
+        bool progress_is_foreign;      /* ... but not by a rewrite */
+        const char *other_job;         /* ... but by a rewrite of other topics, another count or policy: which; else NULL */
         const struct rp_survey *survey;
         int64_t now_ms;                /* wall clock */
 };

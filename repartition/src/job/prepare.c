@@ -51,6 +51,40 @@ static struct rp_topic_facts topic_facts(const char *name, const struct rp_topic
         };
 }
 
+/* Takes "name=value" apart. The value is borrowed. */
+static rp_err_t parse_setting(const char *setting, char *name, size_t size, const char **value, struct rp_error *err)
+{
+        const char *equals = strchr(setting, '=');
+
+        if (!equals || equals == setting || equals - setting >= (int)size)
+                return rp_fail(err, RP_ERR_USAGE, "--config %.100s: expected NAME=VALUE", setting);
+        snprintf(name, size, "%.*s", (int)(equals - setting), setting);
+        *value = equals + 1;
+        return RP_OK;
+}
+
+/* The same command must be able to take up what was killed: what a target was created with may be asked for again. */
+static rp_err_t compare_settings(const struct rp_preparation *preparation, const struct rp_prepare_config *config,
+                                 int32_t replication_factor, struct rp_error *err)
+{
+        for (size_t i = 0; i < config->setting_cnt; i++) {
+                const char *value, *has;
+                char name[128];
+
+                if (parse_setting(config->settings[i], name, sizeof(name), &value, err) != RP_OK)
+                        return err->code;
+                has = rp_settings_get(&preparation->target_settings, name);
+                if (!has || strcmp(has, value))
+                        return rp_fail(err, RP_ERR_USAGE, "--config is for creating \"%s\", but that topic exists%s%s%s%.60s: "
+                                       "change its settings with Kafka's tools", config->target, has ? " with " : "",
+                                       has ? name : "", has ? "=" : "", has ? has : "");
+        }
+        if (config->replication_factor && config->replication_factor != replication_factor)
+                return rp_fail(err, RP_ERR_USAGE, "--replication-factor is for creating \"%s\", but that topic exists with %d",
+                               config->target, (int)replication_factor);
+        return RP_OK;
+}
+
 /* The source's settings but for lists of its own replicas, then what the user wants otherwise. */
 static rp_err_t derive_settings(struct rp_preparation *preparation, const struct rp_prepare_config *config,
                                 struct rp_error *err)
@@ -67,15 +101,46 @@ static rp_err_t derive_settings(struct rp_preparation *preparation, const struct
                 to->items[to->cnt - 1].is_own = from->items[i].is_own;
         }
         for (size_t i = 0; i < config->setting_cnt; i++) {
-                const char *equals = strchr(config->settings[i], '=');
+                const char *value;
                 char name[128];
 
-                if (!equals || equals == config->settings[i] || equals - config->settings[i] >= (int)sizeof(name))
-                        return rp_fail(err, RP_ERR_USAGE, "--config %.100s: expected NAME=VALUE", config->settings[i]);
-                snprintf(name, sizeof(name), "%.*s", (int)(equals - config->settings[i]), config->settings[i]);
-                if (!rp_settings_set(&preparation->target_settings, name, equals + 1))
+                if (parse_setting(config->settings[i], name, sizeof(name), &value, err) != RP_OK)
+                        return err->code;
+                if (!rp_settings_set(&preparation->target_settings, name, value))
                         return rp_fail(err, RP_ERR_FATAL, "out of memory");
         }
+        return RP_OK;
+}
+
+/* ---- progress --------------------------------------------------------------------------------------------------- */
+
+/* Whose progress is stored under the job's name; what rewrite itself would refuse must not look fine in a plan. */
+static rp_err_t look_at_progress(struct rp_preparation *preparation, const struct rp_prepare_config *config,
+                                 struct rp_error *err)
+{
+        struct rp_facts *facts = &preparation->facts;
+        struct rp_note *note = malloc(sizeof(*note));
+        char identity[RP_NOTE_JOB_SIZE];
+
+        if (!note)
+                return rp_fail(err, RP_ERR_FATAL, "out of memory");
+        rp_job_identity(identity, config->source, config->target, config->partition_cnt,
+                        kr_rule_fingerprint(config->rule));
+        for (int32_t p = 0; p < preparation->progress.cnt; p++) {
+                const struct rp_mark *mark = &preparation->progress.marks[p];
+
+                if (mark->next < 0)
+                        continue;
+                facts->has_progress = true;
+                if (!rp_note_parse(note, mark->note)) {
+                        facts->progress_is_foreign = true;
+                } else if (strcmp(note->job, identity) && !facts->other_job) {
+                        snprintf(preparation->other_job, sizeof(preparation->other_job), "%s", note->job);
+                        facts->other_job = preparation->other_job;
+                }
+        }
+        facts->job = config->job;
+        free(note);
         return RP_OK;
 }
 
@@ -185,9 +250,8 @@ static rp_err_t ask_topics(struct rp_preparation *preparation, const struct rp_p
         if (!target.exists && !knows)
                 return rp_fail(err, RP_ERR_USAGE, "topic \"%s\" does not exist, and this cluster creates none on request: "
                                "create it with %d partitions first", config->target, (int)config->partition_cnt);
-        if (target.exists && config->setting_cnt)
-                return rp_fail(err, RP_ERR_USAGE, "--config is for creating \"%s\", but that topic exists: change its settings "
-                               "with Kafka's tools", config->target);
+        if (target.exists && compare_settings(preparation, config, target.replication_factor, err) != RP_OK)
+                return err->code;
         if (!target.exists) {
                 target.partition_cnt = config->partition_cnt;
                 target.replication_factor =
@@ -226,6 +290,8 @@ rp_err_t rp_prepare(struct rp_preparation *preparation, const struct rp_prepare_
                 rc = preparation->source->ops->bounds(preparation->source, preparation->bounds, err);
         if (rc == RP_OK)
                 rc = rp_kafka_progress(preparation->source, &preparation->progress, config->timeout_ms, err);
+        if (rc == RP_OK)
+                rc = look_at_progress(preparation, config, err);
         if (rc == RP_OK && facts->target.exists && strcmp(config->source, config->target))
                 rc = find_any_record(config, &facts->target_has_records, err);
         if (rc != RP_OK)
@@ -234,7 +300,6 @@ rp_err_t rp_prepare(struct rp_preparation *preparation, const struct rp_prepare_
                 int64_t next = preparation->progress.marks[p].next;
                 const struct rp_range *bounds = &preparation->bounds[p];
 
-                facts->has_progress |= next >= 0;
                 if (bounds->end > next)
                         preparation->left += (uint64_t)(bounds->end - (next > bounds->first ? next : bounds->first));
         }

@@ -2,6 +2,7 @@
 #ifndef RP_PREPARE_H
 #define RP_PREPARE_H
 
+#include "decide/note.h"
 #include "decide/preflight.h"
 #include "io/client.h"
 #include "io/cluster.h"
@@ -34,6 +35,7 @@ struct rp_preparation {
         bool is_stopped;               /* by tick */
         uint64_t left;                 /* offsets still to copy: an upper bound of records */
         struct rp_facts facts;
+        char other_job[RP_NOTE_JOB_SIZE]; /* facts.other_job points here */
         struct rp_findings findings;
 };
 
