@@ -39,7 +39,7 @@ static const struct rp_option *const tables[] = { options, NULL };
 struct session {
         const struct args *args;
         const char *topic;
-        struct rp_client_config config;
+        const struct rp_client_config *config;
         const kr_policy_t *policy;
         struct rp_source *source;
         struct rp_audit audit;
@@ -79,7 +79,7 @@ static rp_err_t prepare(struct session *session, struct rp_error *err)
 {
         const struct args *args = session->args;
         const kr_rule_t *rule = rp_rule_from_args(&args->policy, session->policy, session->topic, err);
-        struct rp_kafka_source_config config = { .client = &session->config,
+        struct rp_kafka_source_config config = { .client = session->config,
                                                  .topic = session->topic,
                                                  .timeout_ms = (int)args->timeout_s * 1000 };
         int32_t pinned;
@@ -100,51 +100,11 @@ static rp_err_t prepare(struct session *session, struct rp_error *err)
         return rp_audit_init(&session->audit, rule, session->source->partition_cnt, (size_t)args->sample_keys, err);
 }
 
-static bool is_secret(const char *name)
-{
-        return strstr(name, "password") || strstr(name, "secret") || strstr(name, ".pem") || strstr(name, ".key");
-}
-
-/* The user's own way to reach the cluster, for commands to copy. Secrets stay where they are. The caller's to free(). */
-static char *client_args_text(const struct rp_client_args *client)
-{
-        char *text = NULL;
-        size_t len = 0;
-        FILE *out = open_memstream(&text, &len);
-        const char *gap = "";
-
-        if (!out)
-                abort();
-        if (client->bootstrap) {
-                fputs("-b ", out);
-                rp_text_shell_word(out, client->bootstrap);
-                gap = " ";
-        }
-        if (client->config_file) {
-                fprintf(out, "%s-F ", gap);
-                rp_text_shell_word(out, client->config_file);
-                gap = " ";
-        }
-        for (size_t i = 0; i < client->properties.cnt; i++) {
-                const char *property = client->properties.items[i];
-                const char *equals = strchr(property, '=');
-
-                fprintf(out, "%s-X ", gap);
-                gap = " ";
-                if (equals && is_secret(property))
-                        fprintf(out, "%.*s=...", (int)(equals - property), property);
-                else
-                        rp_text_shell_word(out, property);
-        }
-        fclose(out);
-        return text;
-}
-
 static int report(struct session *session, int64_t as_of_ms, struct rp_error *err)
 {
         const struct args *args = session->args;
         struct rp_findings findings;
-        char *client_args = client_args_text(&args->client);
+        char *client_args = rp_client_args_text(&args->client);
         struct rp_audit_report report = { .name = session->topic,
                                           .is_topic = true,
                                           .as_of_ms = as_of_ms,
@@ -167,18 +127,16 @@ static int report(struct session *session, int64_t as_of_ms, struct rp_error *er
         return rc;
 }
 
-static int audit_topic(const struct args *args, const kr_policy_t *policy, const char *topic)
+static int audit_topic(const struct args *args, const struct rp_client_config *config, const kr_policy_t *policy,
+                       const char *topic)
 {
-        struct session session = { .args = args, .topic = topic, .policy = policy };
+        struct session session = { .args = args, .topic = topic, .config = config, .policy = policy };
         struct rp_audit_job job = { .tick = show_progress, .arg = &session };
         char label[300];
         struct rp_error err;
         int64_t as_of_ms = rp_wall_clock_ms();
         int rc;
 
-        if (rp_client_config_read(&session.config, args->client.config_file, args->client.properties.items,
-                                  args->client.properties.cnt, args->client.bootstrap, &err) != RP_OK)
-                return rp_die("audit", &err);
         if (prepare(&session, &err) != RP_OK) {
                 rc = rp_die("audit", &err);
                 goto out;
@@ -203,27 +161,33 @@ out:
                 session.source->ops->free(session.source);
         rp_audit_release(&session.audit);
         free(session.coverage);
-        rp_client_config_release(&session.config);
         return rc;
 }
 
 static int run(void *raw, char **operands, int operand_cnt)
 {
         const struct args *args = raw;
+        struct rp_client_config config;
         struct rp_error err;
         kr_policy_t *policy = rp_policy_from_args(&args->policy, &err);
         int worst = RP_EXIT_CLEAN;
 
         if (!policy)
                 return rp_die("audit", &err);
+        if (rp_client_config_read(&config, args->client.config_file, args->client.properties.items,
+                                  args->client.properties.cnt, args->client.bootstrap, &err) != RP_OK) {
+                kr_policy_free(policy);
+                return rp_die("audit", &err);
+        }
         for (int i = 0; i < operand_cnt; i++) {
                 int rc;
 
                 if (i && !rp_is_json(&args->common))
                         putchar('\n');
-                rc = audit_topic(args, policy, operands[i]);
+                rc = audit_topic(args, &config, policy, operands[i]);
                 worst = rc > worst ? rc : worst;
         }
+        rp_client_config_release(&config);
         kr_policy_free(policy);
         return worst;
 }

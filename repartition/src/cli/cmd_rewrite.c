@@ -121,6 +121,7 @@ static int execute(const struct args *args, struct rp_rewrite_result *result, st
         result->run = report;
         result->elapsed_ms = rp_clock_ms() - began;
         result->is_failed = rc != RP_OK;
+        result->is_fenced = rc == RP_ERR_FENCED;
         if (rp_is_json(&args->common))
                 rp_rewrite_print_json(result, stdout);
         else if (rc == RP_OK || report->records)
@@ -136,10 +137,13 @@ static int plan_or_execute(const struct args *args, const struct rp_prepare_conf
         struct rp_preparation preparation;
         struct rp_rewrite_report report;
         struct rp_rewrite_result result = { .config = config, .preparation = &preparation };
+        char *client_args = rp_client_args_text(&args->client);
         struct rp_error err;
         int code;
 
-        result.bootstrap = args->client.bootstrap;
+        result.client_args = client_args;
+        result.job_option = args->job;
+        result.replication_factor = args->replication_factor;
         if (args->policy.policy_file || args->policy.hash) {
                 result.policy_option = args->policy.policy_file ? "--policy" : "--hash";
                 result.policy_value = args->policy.policy_file ? args->policy.policy_file : args->policy.hash;
@@ -162,6 +166,7 @@ static int plan_or_execute(const struct args *args, const struct rp_prepare_conf
                 code = preparation.findings.refusal_cnt ? RP_EXIT_USAGE : RP_EXIT_CLEAN;
         }
         rp_preparation_release(&preparation);
+        free(client_args);
         return code;
 }
 
@@ -186,6 +191,11 @@ static int run(void *raw, char **operands, int operand_cnt)
         if (!strcmp(operands[0], operands[1])) {
                 rp_fail(&err, RP_ERR_USAGE, "source and target are both \"%s\": rewrite copies into another topic",
                         operands[0]);
+                return rp_die("rewrite", &err);
+        }
+        if (!rp_topic_name_is_legal(operands[1])) {
+                rp_fail(&err, RP_ERR_USAGE, "\"%.300s\" cannot be a topic's name: 1 to 249 letters, digits, dots, dashes and "
+                        "underscores", operands[1]);
                 return rp_die("rewrite", &err);
         }
         policy = rp_policy_from_args(&args->policy, &err);

@@ -80,6 +80,9 @@ extern const struct rp_command *const rp_commands[]; /* NULL-terminated */
         { "show-keys", 0, RP_OPT_FLAG, offsetof(T, show_keys), NULL,                                                   \
           "show the heaviest keys; they may be personal data", NULL, 0, 0, NULL }
 
+/** Whether Kafka takes it as the name of a topic. */
+bool rp_topic_name_is_legal(const char *name);
+
 extern const char *const rp_output_choices[];
 extern const char *const rp_progress_choices[];
 
@@ -89,8 +92,14 @@ bool rp_is_json(const struct rp_common *common);
 /** True when the progress line is wanted. */
 bool rp_wants_progress(const struct rp_common *common);
 
-/** Prints "repartition COMMAND: text" on stderr and returns the exit code of err->code. */
+/** Prints "repartition COMMAND: text" on stderr, control characters as \xNN, and returns the exit code of err->code. */
 int rp_die(const char *command, const struct rp_error *err);
+
+/**
+ * The user's own way to reach the cluster (-b, -F, -X), for commands to copy; the values of secrets are left out.
+ * @returns "" when nothing was given; the caller's to free().
+ */
+char *rp_client_args_text(const struct rp_client_args *client);
 
 /**
  * The policy that the arguments ask for; never both a file and a hash.

@@ -1,11 +1,20 @@
 #include "cli/command.h"
+#include "report/text.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 const char *const rp_output_choices[] = { "text", "json", NULL };
 const char *const rp_progress_choices[] = { "auto", "always", "never", NULL };
+
+bool rp_topic_name_is_legal(const char *name)
+{
+        size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
+
+        return len && !name[len] && len <= 249 && strcmp(name, ".") && strcmp(name, "..");
+}
 
 bool rp_is_json(const struct rp_common *common)
 {
@@ -19,10 +28,61 @@ bool rp_wants_progress(const struct rp_common *common)
         return !strcmp(common->progress, "always");
 }
 
+static bool is_secret(const char *name)
+{
+        return strstr(name, "password") || strstr(name, "secret") || strstr(name, ".pem") || strstr(name, ".key");
+}
+
+char *rp_client_args_text(const struct rp_client_args *client)
+{
+        char *text = NULL;
+        size_t len = 0;
+        FILE *out = open_memstream(&text, &len);
+        const char *gap = "";
+
+        if (!out)
+                abort();
+        if (client->bootstrap) {
+                fputs("-b ", out);
+                rp_text_shell_word(out, client->bootstrap);
+                gap = " ";
+        }
+        if (client->config_file) {
+                fprintf(out, "%s-F ", gap);
+                rp_text_shell_word(out, client->config_file);
+                gap = " ";
+        }
+        for (size_t i = 0; i < client->properties.cnt; i++) {
+                const char *property = client->properties.items[i];
+                const char *equals = strchr(property, '=');
+
+                fprintf(out, "%s-X ", gap);
+                gap = " ";
+                if (equals && is_secret(property))
+                        fprintf(out, "%.*s=...", (int)(equals - property), property);
+                else
+                        rp_text_shell_word(out, property);
+        }
+        fclose(out);
+        return text;
+}
+
+/* Input is quoted in messages as it is; what could drive a terminal is spelt out. */
+static void print_message(const char *text, FILE *out)
+{
+        for (; *text; text++)
+                if ((unsigned char)*text < ' ' || *text == 0x7f)
+                        fprintf(out, "\\x%02x", (unsigned char)*text);
+                else
+                        fputc(*text, out);
+}
+
 int rp_die(const char *command, const struct rp_error *err)
 {
         fflush(stdout);
-        fprintf(stderr, "repartition %s: %s\n", command, err->text);
+        fprintf(stderr, "repartition %s: ", command);
+        print_message(err->text, stderr);
+        fputc('\n', stderr);
         return rp_exit_code(err->code);
 }
 

@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <jansson.h>
+#include <stdlib.h>
 
 static const char *const severities[] = { "note", "warning", "refused" };
 
@@ -26,11 +27,33 @@ static void print_command(const struct rp_rewrite_result *result, const char *co
                 fprintf(out, " %s ", result->policy_option);
                 rp_text_shell_word(out, result->policy_value);
         }
-        if (result->bootstrap) {
-                fputs(" -b ", out);
-                rp_text_shell_word(out, result->bootstrap);
+        if (result->job_option) {
+                fputs(" --job ", out);
+                rp_text_shell_word(out, result->job_option);
         }
-        fprintf(out, "%s\n", rest);
+        fprintf(out, "%s%s%s\n", *result->client_args ? " " : "", result->client_args, rest);
+}
+
+/* With what a target is created besides; the options are no longer wanted once it exists. */
+static void print_rewrite_command(const struct rp_rewrite_result *result, bool creates, FILE *out)
+{
+        char *rest = NULL;
+        size_t len = 0;
+        FILE *text = open_memstream(&rest, &len);
+
+        if (!text)
+                abort();
+        fprintf(text, " --partitions %" PRId32, result->config->partition_cnt);
+        if (creates && result->replication_factor)
+                fprintf(text, " --replication-factor %" PRId64, result->replication_factor);
+        for (size_t i = 0; creates && i < result->config->setting_cnt; i++) {
+                fputs(" --config ", text);
+                rp_text_shell_word(text, result->config->settings[i]);
+        }
+        fputs(" --execute", text);
+        fclose(text);
+        print_command(result, "rewrite", rest, out);
+        free(rest);
 }
 
 static void print_heading(const struct rp_rewrite_result *result, FILE *out)
@@ -77,11 +100,13 @@ void rp_rewrite_print_plan(const struct rp_rewrite_result *result, FILE *out)
         else
                 snprintf(basis, sizeof(basis), "of the keyed records in a sample of %s", rp_text_count(survey->records).s);
         print_heading(result, out);
-        fprintf(out, "to copy     %s%s records, about %s%s\n", preparation->survey_is_exact ? "" : "at most ",
-                rp_text_count(records_left(preparation)).s, rp_text_bytes(bytes_left(preparation)).s,
+        fprintf(out, "to copy     %s%s record%s, about %s%s\n", preparation->survey_is_exact ? "" : "at most ",
+                rp_text_count(records_left(preparation)).s, records_left(preparation) == 1 ? "" : "s", rp_text_bytes(bytes_left(preparation)).s,
                 facts->has_progress ? ", newer than what this job has copied before" : "");
-        fprintf(out, "moves       %s %s get another partition number\n", rp_text_percent(survey->moved, keyed).s, basis);
-        if (survey->misplaced_is_known)
+        if (keyed)
+                fprintf(out, "moves       %s %s get another partition number\n", rp_text_percent(survey->moved, keyed).s,
+                        basis);
+        if (keyed && survey->misplaced_is_known)
                 fprintf(out, "misplaced   %s lie in \"%s\" where the rule does not put them\n",
                         rp_text_percent(survey->misplaced, keyed).s, result->config->source);
         if (facts->target.exists)
@@ -104,11 +129,8 @@ void rp_rewrite_print_plan(const struct rp_rewrite_result *result, FILE *out)
                 fputs("nothing is new: --execute would write nothing\n", out);
                 return;
         }
-        char rest[64];
-
-        snprintf(rest, sizeof(rest), " --partitions %" PRId32 " --execute", result->config->partition_cnt);
         fputs("nothing was written. To copy:\n  ", out);
-        print_command(result, "rewrite", rest, out);
+        print_rewrite_command(result, !facts->target.exists, out);
 }
 
 void rp_rewrite_print_run(const struct rp_rewrite_result *result, FILE *out)
@@ -135,19 +157,19 @@ void rp_rewrite_print_run(const struct rp_rewrite_result *result, FILE *out)
                                 rp_text_count(run->misplaced).s);
                 if (run->keyless)
                         fprintf(out, "keyless     %s records\n", rp_text_count(run->keyless).s);
-                fprintf(out, "committed   %s transactions", rp_text_count(run->transactions).s);
+                fprintf(out, "committed   %s transaction%s", rp_text_count(run->transactions).s,
+                        run->transactions == 1 ? "" : "s");
                 if (run->recoveries)
                         fprintf(out, "; %" PRIu64 " new starts, %" PRIu64 " rolled back and copied again, %" PRIu64
                                      " looked up after an uncertain outcome",
                                 run->recoveries, run->rolled_back, run->uncertain);
                 fputc('\n', out);
         }
-        if (run->is_stopped || result->is_failed) {
+        if (result->is_fenced) {
+                fputs("\nnot finished by this run: another one has taken over\n", out);
+        } else if (run->is_stopped || result->is_failed) {
                 fputs("\nnot finished; the progress is kept. To go on:\n  ", out);
-                char rest[64];
-
-                snprintf(rest, sizeof(rest), " --partitions %" PRId32 " --execute", result->config->partition_cnt);
-                print_command(result, "rewrite", rest, out);
+                print_rewrite_command(result, false, out);
         } else {
                 fputs("\nto prove it:  ", out);
                 print_command(result, "verify", "", out);
