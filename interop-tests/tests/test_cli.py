@@ -219,6 +219,30 @@ def test_a_full_disk_is_no_clean_result(route):
     assert done.err == "repartition: cannot write the results to standard output\n"
 
 
+@pytest.mark.parametrize("output", ["text", "json"])
+@pytest.mark.parametrize("hash_name", ["murmur2", "crc32"])
+def test_a_report_that_was_lost_says_nothing_about_differences(route, tmp_path, hash_name, output):
+    pairs = tmp_path / "pairs"
+    pairs.write_text(route("--partitions", 12, "--hash", hash_name, stdin="".join(f"{i}\n" for i in range(2000))).ok().out)
+    done = run("bash", "-c", f"'{BUILD}/repartition' explain --partitions 12 --observed {pairs} --output {output} > /dev/full")
+    assert done.ends_with(3).err == "repartition: cannot write the results to standard output\n"
+
+
+def test_what_a_file_holds_does_not_drive_the_terminal(repartition):
+    done = repartition("explain", "--partitions", 12, "--observed", "-", stdin=b"k\t\x1b[31mred\x7f\n").ends_with(2)
+    assert done.err.endswith('found "\\x1b[31mred\\x7f"\n')
+
+
+def test_a_partition_ends_with_its_line(repartition):
+    assert "line 1: expected a partition" in repartition("explain", "--partitions", 12, "--observed", "-",
+                                                         stdin=b"k\t3\0x\n").ends_with(2).err
+
+
+def test_advice_is_given_or_not_announced(repartition):
+    done = repartition("explain", "--partitions", 12, "--observed", "-", stdin="k\t3\n").ends_with(1)
+    assert "undetermined" in done.out and "what to do" not in done.out
+
+
 # ---- help, man page, completion ------------------------------------------------------------------------------------------
 
 
@@ -230,6 +254,8 @@ def test_general_help_and_version(repartition):
         assert re.match(r"repartition \d+\.\d+\.\d+ \(librdkafka ", repartition(word).ok().out)
     assert 'no command "rout"; did you mean "route"?' in repartition("rout").ends_with(2).err
     assert 'no command "nonsense"\n' in repartition("help", "nonsense").ends_with(2).err
+    done = repartition("--output", "json", "route").ends_with(2)
+    assert done.err.startswith('repartition: the command comes first, then its options; got "--output"\n')
     assert {"route", "sandbox"} <= set(commands(repartition))
 
 
@@ -347,6 +373,8 @@ BROKERLESS = [("audit", "orders"), ("rewrite", "orders", "orders.v2", "--partiti
 def test_how_a_cluster_is_named(repartition, tmp_path, command):
     done = repartition(*command).ends_with(2)
     assert done.err == (f"repartition {command[0]}: no broker named: give -b HOST:PORT, or bootstrap.servers in -F or -X\n")
+    assert "no broker named" in repartition(*command, "-X", "bootstrap.servers=").ends_with(2).err
+    assert "--bootstrap-server: expected HOST:PORT[,...], got an empty argument" in repartition(*command, "-b", "").ends_with(2).err
     done = repartition(*command, "-F", tmp_path / "none").ends_with(2)
     assert f"{tmp_path}/none: cannot read the configuration file: No such file" in done.err
     config = tmp_path / "client.properties"
@@ -356,6 +384,29 @@ def test_how_a_cluster_is_named(repartition, tmp_path, command):
     done = repartition(*command, "-b", "127.0.0.1:1", "-X", "no.such.thing=1").ends_with(2)
     assert 'No such configuration property: "no.such.thing"' in done.err
     assert "--policy and --hash exclude" in repartition(*command, "-b", "x", "--policy", "p", "--hash", "crc32").ends_with(2).err
+
+
+def test_one_complaint_for_all_topics(repartition):
+    assert repartition("audit", "a", "b").ends_with(2).err.count("no broker named") == 1
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "a b", "é", "x" * 250])
+def test_a_target_that_could_not_be_created(repartition, name):
+    done = repartition("rewrite", "orders", name, "--partitions", 12, "-b", "127.0.0.1:1").ends_with(2)
+    assert f'"{name}" cannot be a topic\'s name' in done.err
+
+
+def test_a_topic_does_not_prove_itself(repartition):
+    done = repartition("verify", "orders", "orders", "-b", "127.0.0.1:1").ends_with(2)
+    assert 'source and target are both "orders"' in done.err
+
+
+def test_commands_to_copy_reach_the_same_cluster_and_job(repartition, sandbox):
+    address = sandbox("orders:3", "orders.v2:3")
+    plan = repartition("rewrite", "orders", "orders.v2", "--partitions", 3, "--hash", "crc32", "--job", "my job", "-b", address,
+                       "-X", "client.rack=a", "-X", "ssl.key.password=hush").ok()
+    assert plan.out.endswith(f"  repartition rewrite orders orders.v2 --hash crc32 --job 'my job' -b {address} -X client.rack=a "
+                             "-X ssl.key.password=... --partitions 3 --execute\n")
 
 
 def test_no_cluster_there_is_broker_trouble(repartition):

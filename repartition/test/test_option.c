@@ -91,12 +91,12 @@ static void test_each_type_in_each_form(void **state)
         int cnt;
 
         (void)state;
-        assert_int_equal(parse(WORDS("--partitions=7", "SRC", "-X", "a=1", "--policy", "", "-Xb=2", "--execute", "--",
+        assert_int_equal(parse(WORDS("--partitions=7", "SRC", "-X", "a=1", "--policy", "p", "-Xb=2", "--execute", "--",
                                      "--policy", "-q"),
                                &args, operands, &cnt, &err),
                          RP_OK);
         assert_int_equal(args.partitions, 7);
-        assert_string_equal(args.policy, ""); /* an empty argument is an argument */
+        assert_string_equal(args.policy, "p");
         assert_true(args.execute);
         assert_false(args.quiet);
         assert_int_equal(args.properties.cnt, 2);
@@ -151,6 +151,8 @@ static void test_complaints(void **state)
                 { { "--partitions", "99999999999999999999" }, "got \"99999999999999999999\"" },
                 { { "--delta=-101" }, "--delta: expected a whole number from -100 to 100, got \"-101\"" },
                 { { "--output", "xml" }, "--output: expected one of text, json, got \"xml\"" },
+                { { "--policy", "" }, "--policy: expected FILE, got an empty argument" },
+                { { "--policy=" }, "--policy: expected FILE, got an empty argument" },
                 { { "--output=" }, "--output: expected one of text, json, got \"\"" },
         };
         struct args args;

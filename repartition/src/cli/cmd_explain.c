@@ -64,7 +64,7 @@ static rp_err_t parse_partition(const char *line, size_t len, int32_t partition_
         value = strtoll(text, &end, 10);
         while (*end == '\r' || *end == ' ')
                 end++;
-        if (!isdigit((unsigned char)text[0]) || *end || text_len >= sizeof(text))
+        if (!isdigit((unsigned char)text[0]) || *end || text_len >= sizeof(text) || strlen(text) != text_len)
                 return rp_fail(err, RP_ERR_USAGE, "expected a partition after the tab, found \"%s\"%s", text,
                                memchr(tab + 1, '\t', text_len) ? "; a key that holds tabs can be given as hex or base64"
                                                                : "");

@@ -320,6 +320,12 @@ static int run(void *raw, char **operands, int operand_cnt)
         if (!policy)
                 return rp_die("verify", &err);
         rp_job_default_name(job, sizeof(job), operands[0], operands[1]);
+        if (!strcmp(operands[0], operands[1])) {
+                rp_fail(&err, RP_ERR_USAGE, "source and target are both \"%s\": a topic proves nothing about itself",
+                        operands[0]);
+                kr_policy_free(policy);
+                return rp_die("verify", &err);
+        }
         rp_interrupt_watch(RP_GRACE_READING_S);
         rule = kr_policy_rule(policy, operands[1]);
         if (!rule)

@@ -20,8 +20,10 @@ static void print_usage(FILE *out)
               "Finds records that lie in the wrong partition, explains who put them there, and\n"
               "mends it.\n\n",
               out);
-        for (size_t i = 0; rp_commands[i]; i++)
-                fprintf(out, "  %-11s%s\n", rp_commands[i]->name, rp_commands[i]->summary);
+        for (size_t i = 0; rp_commands[i]; i++) {
+                fprintf(out, "  %-11s", rp_commands[i]->name);
+                rp_wrap(out, rp_commands[i]->summary, 13, 13);
+        }
         fputs("\nrepartition COMMAND --help tells more. Nothing is written without --execute.\n\n"
               "Exit codes: 0 clean, 1 differences found, 2 usage or configuration, 3 broker\n"
               "trouble or incomplete coverage, 4 fenced by another instance.\n",
@@ -30,8 +32,12 @@ static void print_usage(FILE *out)
 
 static void print_help(const struct rp_command *command)
 {
-        printf("usage: repartition %s [OPTION...]%s%s\n\n%s.\n\n", command->name, *command->operands ? " " : "",
-               command->operands, command->summary);
+        char summary[200];
+
+        snprintf(summary, sizeof(summary), "%s.", command->summary);
+        printf("usage: repartition %s [OPTION...]%s%s\n\n", command->name, *command->operands ? " " : "", command->operands);
+        rp_wrap(stdout, summary, 0, 0);
+        putchar('\n');
         rp_wrap(stdout, command->description, 0, 0);
         fputs("\noptions:\n", stdout);
         rp_options_help(command->options, stdout);
@@ -52,6 +58,11 @@ static int unknown_command(const char *name)
         const char *closest = NULL;
         size_t best = SIZE_MAX;
 
+        if (*name == '-') {
+                fprintf(stderr, "repartition: the command comes first, then its options; got \"%.60s\"\n"
+                                "repartition --help lists the commands\n", name);
+                return RP_EXIT_USAGE;
+        }
         for (size_t i = 0; rp_commands[i]; i++)
                 if (rp_is_close(name, rp_commands[i]->name, &best))
                         closest = rp_commands[i]->name;
@@ -150,7 +161,7 @@ int main(int argc, char **argv)
         if (fflush(stdout) || ferror(stdout)) {
                 if (errno != EPIPE)
                         fputs("repartition: cannot write the results to standard output\n", stderr);
-                if (rc == RP_EXIT_CLEAN)
+                if (rc == RP_EXIT_CLEAN || rc == RP_EXIT_DIFFERENCES)
                         rc = RP_EXIT_INCOMPLETE;
         }
         return rc;

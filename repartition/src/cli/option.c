@@ -41,6 +41,9 @@ static rp_err_t set_value(const struct rp_option *opt, void *args, const char *t
                 *(bool *)at = true;
                 return RP_OK;
         case RP_OPT_TEXT:
+                /* Nothing is meant by an empty text but a variable of the shell that was not set. */
+                if (!*text)
+                        return rp_fail(err, RP_ERR_USAGE, "--%s: expected %s, got an empty argument", opt->name, opt->arg);
                 *(const char **)at = text;
                 return RP_OK;
         case RP_OPT_CHOICE:

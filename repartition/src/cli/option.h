@@ -14,7 +14,7 @@
 
 typedef enum {
         RP_OPT_FLAG,  /* bool: given or not                                         */
-        RP_OPT_TEXT,  /* const char *: the argument as it stands                     */
+        RP_OPT_TEXT,  /* const char *: the argument as it stands, not empty          */
         RP_OPT_CHOICE,/* const char *: one of row.choices, the row's own string      */
         RP_OPT_COUNT, /* int64_t: a whole number in [min, max]                       */
         RP_OPT_LIST   /* struct rp_list: may be given several times                  */

@@ -91,8 +91,8 @@ rp_err_t rp_client_config_read(struct rp_client_config *config, const char *conf
         if (rc == RP_OK && bootstrap)
                 rc = add(config, "bootstrap.servers", strlen("bootstrap.servers"), bootstrap, err);
         for (size_t i = 0; rc == RP_OK && i < config->cnt; i++)
-                addressed |= !strcmp(config->names[i], "bootstrap.servers") ||
-                             !strcmp(config->names[i], "metadata.broker.list");
+                addressed |= *config->values[i] && (!strcmp(config->names[i], "bootstrap.servers") ||
+                                                    !strcmp(config->names[i], "metadata.broker.list"));
         if (rc == RP_OK && !addressed)
                 rc = rp_fail(err, RP_ERR_USAGE, "no broker named: give -b HOST:PORT, or bootstrap.servers in -F or -X");
         if (rc != RP_OK)
@@ -174,12 +174,13 @@ fail:
 static void on_error(rd_kafka_t *rk, int kerr, const char *reason, void *opaque)
 {
         struct rp_client *client = opaque;
+        const char *after = strstr(reason, " (after "); /* how long and how often: of no use to the reader */
 
         (void)rk;
-        (void)kerr;
         /* "All brokers are down" only sums up what was just said in more words. */
         if (kerr != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN || !*client->trouble)
-                snprintf(client->trouble, sizeof(client->trouble), "%s", reason);
+                snprintf(client->trouble, sizeof(client->trouble), "%.*s", (int)(after ? after - reason : (long)strlen(reason)),
+                         reason);
 }
 
 rp_err_t rp_client_open(struct rp_client *client, rd_kafka_type_t type, rd_kafka_conf_t *conf, struct rp_error *err)

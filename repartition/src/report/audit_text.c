@@ -368,9 +368,12 @@ static void print_partitions(const struct rp_audit_report *report, FILE *out)
                 fputc('\n', out);
                 rp_table_print(table, out, 0, 2);
         }
-        if (audit->partition_cnt > TABLE_ROWS)
-                fprintf(out, "%s%" PRId32 " of %" PRId32 " partitions shown, those with the most misplaced records "
-                        "(--output json has all)\n", shown ? "" : "\n", shown, audit->partition_cnt);
+        if (audit->partition_cnt > TABLE_ROWS && shown)
+                fprintf(out, "%" PRId32 " of %s partitions shown, those with the most misplaced records "
+                        "(--output json has all)\n", shown, rp_text_count((uint64_t)audit->partition_cnt).s);
+        else if (audit->partition_cnt > TABLE_ROWS)
+                fprintf(out, "\nno misplaced records in any of %s partitions (--output json has all)\n",
+                        rp_text_count((uint64_t)audit->partition_cnt).s);
         rp_table_free(table);
 }
 
@@ -407,14 +410,19 @@ static void print_remedy(const struct rp_audit_report *report, FILE *out)
 {
         const struct rp_explanation *found = &report->findings->found;
         const char *label = "stop it";
+        bool has_unknown = found->rest != RP_REST_NONE && found->rest_misplaced_share > 0.0005, has_any = has_unknown;
 
+        for (size_t i = 0; i < found->cause_cnt; i++)
+                has_any |= does_damage(&found->causes[i]);
+        if (!has_any && !report->is_topic)
+                return; /* pairs without a verdict: there is no topic to mend and nobody to stop */
         fputs("\nwhat to do\n", out);
         for (size_t i = 0; i < found->cause_cnt; i++)
                 if (does_damage(&found->causes[i])) {
                         fprintf(out, "  %-9s   %s: %s\n", label, found->causes[i].way->name, found->causes[i].fix);
                         label = "";
                 }
-        if (found->rest != RP_REST_NONE && found->rest_misplaced_share > 0.0005)
+        if (has_unknown)
                 fprintf(out, "  %-9s   the unknown: find the producers that choose partitions themselves, and let the key "
                         "choose\n", label);
         if (!report->is_topic)

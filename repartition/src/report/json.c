@@ -34,8 +34,8 @@ void rp_json_set_key(json_t *object, const void *key, size_t key_len)
 void rp_json_print(json_t *object, FILE *out)
 {
         /* 15 digits: what was rounded to six decimals prints as six decimals. */
-        if (json_dumpf(object, out, JSON_COMPACT | JSON_REAL_PRECISION(15)))
-                abort();
+        if (json_dumpf(object, out, JSON_COMPACT | JSON_REAL_PRECISION(15)) && !ferror(out))
+                abort(); /* out of memory; what cannot be written is for whoever flushes the stream to tell */
         fputc('\n', out);
         json_decref(object);
 }
