@@ -20,7 +20,7 @@ struct frame {
         uint64_t remaining; /* items of this block; 0 for a CALL */
 };
 
-static bool read_long(struct cursor *in, int64_t *out)
+static bool read_more_of_long(struct cursor *in, int64_t *out)
 {
         uint64_t raw = 0;
 
@@ -41,7 +41,19 @@ static bool read_long(struct cursor *in, int64_t *out)
         return false;
 }
 
-static bool skip(struct cursor *in, uint64_t len)
+/* Most numbers and lengths have one byte. */
+static inline bool read_long(struct cursor *in, int64_t *out)
+{
+        if (in->at < in->end && *in->at < 0x80) {
+                unsigned raw = *in->at++;
+
+                *out = (int64_t)(raw >> 1) ^ -(int64_t)(raw & 1);
+                return true;
+        }
+        return read_more_of_long(in, out);
+}
+
+static inline bool skip(struct cursor *in, uint64_t len)
 {
         if (len > (uint64_t)(in->end - in->at))
                 return false;
@@ -346,9 +358,11 @@ kr_key_outcome_t kr_avro_plan_project(const struct kr_avro_plan *plan, struct kr
                                       struct kr_scratch *scratch)
 {
         struct cursor in = { bytes->data, bytes->len ? bytes->data + bytes->len : bytes->data };
-        struct found found[KR_AVRO_SLOT_MAX] = { 0 };
+        struct found found[KR_AVRO_SLOT_MAX];
         size_t start = scratch->used;
 
+        for (size_t i = 0; i < plan->slot_cnt; i++)
+                found[i].take = NULL;
         if (!walk(plan, in, found))
                 return KR_KEY_MISSING;
         /* The most common case needs no copy, and so no limit to the length either. */
