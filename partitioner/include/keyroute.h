@@ -213,6 +213,17 @@ KR_API void kr_rule_route(const kr_rule_t *rule, const void *key, size_t key_len
                           struct kr_routing *routing);
 
 /**
+ * The bytes of a key that route: what the map or the hash is given. For people and tests; routing does not copy them.
+ * @param out  gets the first `room` of them; may be NULL when room is 0
+ * @param len  how many there are, also when that is more than `room`
+ */
+KR_API kr_key_outcome_t kr_rule_routing_bytes(const kr_rule_t *rule, const void *key, size_t key_len, void *out,
+                                              size_t room, size_t *len);
+
+/** @returns how the rule takes keys apart, in lines for people, the caller's to free(); NULL when memory is out. */
+KR_API char *kr_rule_key_plan(const kr_rule_t *rule);
+
+/**
  * The partitions that can hold a key whose first part is this one: what a query for all such keys has to read. Maps that
  * split the key (two-level, and table with a delimiter) keep these together; by any other map they may be anywhere.
  *

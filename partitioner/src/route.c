@@ -1,6 +1,10 @@
 /* The pipeline: project, hash, map. Nothing else in the tree computes a partition. */
 #include "policy/policy.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 static inline int32_t map_bytes(const kr_rule_t *rule, struct kr_bytes bytes, int32_t partition_cnt,
                                 struct kr_routing *routing)
 {
@@ -52,6 +56,39 @@ void kr_rule_route(const kr_rule_t *rule, const void *key, size_t key_len, int32
 {
         routing->partition = route(rule, (struct kr_bytes){ key, key_len }, partition_cnt, routing);
         routing->location = routing->partition < 0 ? NULL : kr_rule_location(rule, routing->partition);
+}
+
+kr_key_outcome_t kr_rule_routing_bytes(const kr_rule_t *rule, const void *key, size_t key_len, void *out, size_t room,
+                                       size_t *len)
+{
+        struct kr_bytes bytes = { key, key_len };
+        struct kr_scratch scratch;
+        kr_key_outcome_t outcome = kr_key_project(&rule->key, &bytes, &scratch);
+
+        *len = bytes.len;
+        if (bytes.len && room)
+                memcpy(out, bytes.data, bytes.len < room ? bytes.len : room);
+        return outcome;
+}
+
+char *kr_rule_key_plan(const kr_rule_t *rule)
+{
+        char *text = NULL;
+        size_t size = 0;
+        FILE *out = open_memstream(&text, &size);
+
+        if (!out)
+                return NULL;
+        for (const struct kr_key *step = &rule->key; step; step = step->over) {
+                fprintf(out, "%s%s\n", step == &rule->key ? "" : "over ", step->kind->use);
+                if (step->kind->print)
+                        step->kind->print(step, out);
+        }
+        if (fclose(out)) {
+                free(text);
+                return NULL;
+        }
+        return text;
 }
 
 int32_t kr_rule_partitions_of_prefix(const kr_rule_t *rule, const void *first, size_t first_len, int32_t partition_cnt,

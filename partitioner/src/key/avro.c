@@ -300,6 +300,17 @@ static void canon(const struct kr_key *key, struct kr_canon *canon)
                 kr_canon_add_bytes(canon, avro->reader, strlen(avro->reader));
 }
 
+static void print(const struct kr_key *key, FILE *out)
+{
+        const struct avro *avro = key->state;
+
+        if (avro->plan)
+                kr_avro_plan_print(avro->plan, (const char *const *)avro->paths, out);
+        else
+                fprintf(out, "by the schema that registry \"%s\" gives for each key\n", avro->registry);
+}
+
 const struct kr_key_kind kr_key_avro = {
         .use = "avro", .fields = fields, .parse = parse, .bind = bind, .release = release, .project = project, .canon = canon,
+        .print = print,
 };

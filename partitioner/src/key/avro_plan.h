@@ -10,6 +10,8 @@
 
 #include "key.h"
 
+#include <stdio.h>
+
 enum {
         KR_AVRO_DEPTH_MAX = 64, /* nested blocks and named types, in the data */
         KR_AVRO_SLOT_MAX = 16   /* fields that a policy may name */
@@ -89,6 +91,12 @@ size_t kr_avro_plan_memory(const struct kr_avro_plan *plan);
  */
 kr_key_outcome_t kr_avro_plan_project(const struct kr_avro_plan *plan, struct kr_bytes *bytes,
                                       struct kr_scratch *scratch);
+
+/**
+ * Prints the plan in words, a numbered line a step.
+ * @param paths  of the wanted fields by slot; NULL when the datum itself is wanted
+ */
+void kr_avro_plan_print(const struct kr_avro_plan *plan, const char *const *paths, FILE *out);
 
 /** Zigzag and varint, as Avro writes int and long. out has room for 10 bytes. @returns how many were written. */
 size_t kr_avro_write_long(int64_t value, unsigned char *out);

@@ -11,6 +11,8 @@
 #include "../policy/canon.h"
 #include "../policy/json.h"
 
+#include <stdio.h>
+
 /** Bytes inside the key, or inside the scratch; never owned. */
 struct kr_bytes {
         const unsigned char *data; /* may be NULL when len is 0 */
@@ -50,6 +52,8 @@ struct kr_key_kind {
         /* Narrows *bytes to what routes. NULL when all of it does. */
         kr_key_outcome_t (*project)(const struct kr_key *key, struct kr_bytes *bytes, struct kr_scratch *scratch);
         void (*canon)(const struct kr_key *key, struct kr_canon *canon);
+        /* How a key is taken apart, in lines for people. NULL: "use" says it all. */
+        void (*print)(const struct kr_key *key, FILE *out);
 };
 
 struct kr_key {

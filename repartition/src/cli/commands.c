@@ -10,6 +10,7 @@ extern const struct rp_command rp_cmd_rebalance;
 extern const struct rp_command rp_cmd_rewrite;
 extern const struct rp_command rp_cmd_route;
 extern const struct rp_command rp_cmd_sandbox;
+extern const struct rp_command rp_cmd_schema;
 extern const struct rp_command rp_cmd_verify;
 
 const struct rp_command *const rp_commands[] = {
@@ -23,6 +24,7 @@ const struct rp_command *const rp_commands[] = {
         &rp_cmd_rewrite,
         &rp_cmd_route,
         &rp_cmd_sandbox,
+        &rp_cmd_schema,
         &rp_cmd_verify,
         NULL,
 };
