@@ -149,6 +149,22 @@ static void test_the_longest_warning_is_whole(void **state)
         assert_non_null(strstr(find(&fixture, "split-keys-out-of-time")->text, "sort by timestamp"));
 }
 
+static void test_a_pinned_policy_is_refused_once(void **state)
+{
+        struct fixture fixture = { .survey = { .records = 5, .rejected = 5, .oldest_ms = -1, .newest_ms = -1 } };
+        struct rp_facts facts = { .survey = &fixture.survey, .wanted_cnt = 3, .policy_pin = 4, .source.name = "a",
+                                  .target = { .name = "b", .exists = true, .partition_cnt = 3 } };
+
+        (void)state;
+        rp_preflight(&facts, &fixture.findings);
+        assert_int_equal(fixture.findings.refusal_cnt, 1);
+        assert_non_null(find(&fixture, "policy-pin"));
+        facts.policy_pin = 3;
+        rp_preflight(&facts, &fixture.findings);
+        assert_int_equal(fixture.findings.refusal_cnt, 1);
+        assert_non_null(find(&fixture, "rejected-keys"));
+}
+
 static void test_progress_of_somebody_else_is_no_start(void **state)
 {
         struct fixture fixture = { .survey.oldest_ms = -1, .survey.newest_ms = -1 };
@@ -183,6 +199,7 @@ int main(void)
                 cmocka_unit_test(test_disorder_hurts_only_split_keys),
                 cmocka_unit_test(test_spans_are_said_in_words),
                 cmocka_unit_test(test_the_longest_warning_is_whole),
+                cmocka_unit_test(test_a_pinned_policy_is_refused_once),
                 cmocka_unit_test(test_progress_of_somebody_else_is_no_start),
         };
 

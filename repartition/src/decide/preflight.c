@@ -165,7 +165,8 @@ static void look_at_records(const struct rp_facts *facts, struct rp_findings *fi
         const struct rp_survey *survey = facts->survey;
         bool is_compacted = target->cleanup_policy && strstr(target->cleanup_policy, "compact");
 
-        if (survey->rejected)
+        /* With another count than the policy's every key is rejected, and that was said already. */
+        if (survey->rejected && (!facts->policy_pin || facts->policy_pin == facts->wanted_cnt))
                 refuse("rejected-keys", "%.1f %% of the keyed records have keys that the policy rejects",
                        percent(survey->rejected, survey->records - survey->keyless));
         if (target->max_message_bytes > 0 && survey->largest_bytes > (uint64_t)target->max_message_bytes)
