@@ -253,6 +253,20 @@ static void test_malformed_ranges_are_told_where(void **state)
                                  error_of(cases[i].rule));
 }
 
+static void test_too_many_bounds(void **state)
+{
+        enum { CNT = 1 << 20, EACH = 10 };
+        char *list = malloc(CNT * EACH + 200), *at = list;
+
+        (void)state;
+        at += sprintf(at, "'partitions':3,'map':{'kind':'hash-range','bounds':[");
+        for (int i = 1; i <= CNT; i++)
+                at += sprintf(at, "%s%d", i > 1 ? "," : "", i);
+        strcpy(at, "]}");
+        assert_non_null(strstr(error_of(list), "topics.t.map.bounds: expected at most 1048575 bounds"));
+        free(list);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -265,6 +279,7 @@ int main(void)
                 cmocka_unit_test(test_a_new_partition_takes_from_all_and_nothing_else_moves),
                 cmocka_unit_test(test_a_compiled_ring_is_ranges_of_the_hash),
                 cmocka_unit_test(test_malformed_ranges_are_told_where),
+                cmocka_unit_test(test_too_many_bounds),
         };
 
         return cmocka_run_group_tests(tests, folder_setup, folder_teardown);

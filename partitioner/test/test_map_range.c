@@ -151,6 +151,20 @@ static void test_malformed_ranges_are_told_where(void **state)
                                  error_of(cases[i].rule));
 }
 
+static void test_too_many_bounds(void **state)
+{
+        enum { CNT = 1 << 20, EACH = 10 };
+        char *list = malloc(CNT * EACH + 200), *at = list;
+
+        (void)state;
+        at += sprintf(at, "'partitions':3,'map':{'kind':'range','bounds':[");
+        for (int i = 1; i <= CNT; i++)
+                at += sprintf(at, "%s'%07d'", i > 1 ? "," : "", i);
+        strcpy(at, "]}");
+        assert_non_null(strstr(error_of(list), "topics.t.map.bounds: expected at most 1048575 bounds"));
+        free(list);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -160,6 +174,7 @@ int main(void)
                 cmocka_unit_test(test_what_routes_alike_has_one_fingerprint),
                 cmocka_unit_test(test_only_the_routing_bytes_count),
                 cmocka_unit_test(test_malformed_ranges_are_told_where),
+                cmocka_unit_test(test_too_many_bounds),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

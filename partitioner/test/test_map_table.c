@@ -345,6 +345,25 @@ static void test_malformed_tables_are_told_where(void **state)
                                "maps stand at most 4 deep"));
 }
 
+/* Limits that a file would be too large to show. */
+static void test_limits(void **state)
+{
+        struct kr_table table = { .partition_cnt = 2000, .split = &(struct kr_split){ .first_len = 9 } };
+        struct kr_bytes key = { (const unsigned char *)"k", 1 };
+        int32_t partitions[1025];
+        char text[200];
+
+        (void)state;
+        for (int32_t i = 0; i < 1025; i++)
+                partitions[i] = i;
+        assert_string_equal(kr_table_add(&table, key, partitions, 1025, text), "a key has 1 to 1024 partitions");
+        assert_null(kr_table_add(&table, key, partitions, 1024, text));
+        table.row_cnt = KR_TABLE_ROW_MAX;
+        assert_string_equal(kr_table_add(&table, key, partitions, 1, text), "a table has at most 10000000 keys");
+        table.row_cnt = 1;
+        kr_table_release(&table);
+}
+
 static void test_endless_lines_and_long_keys(void **state)
 {
         static char line[400000];
@@ -377,6 +396,7 @@ int main(void)
                 cmocka_unit_test(test_compiling_spells_out_what_stands_behind),
                 cmocka_unit_test(test_slots_behind_a_table_grow_from_the_current_ones),
                 cmocka_unit_test(test_malformed_tables_are_told_where),
+                cmocka_unit_test(test_limits),
                 cmocka_unit_test(test_endless_lines_and_long_keys),
         };
 
