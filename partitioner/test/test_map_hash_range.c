@@ -167,6 +167,18 @@ static void test_a_ring_is_its_definition(void **state)
         }
 }
 
+/* Few places and many points: most fall together with others, and the lowest partition has them. */
+static void test_points_that_fall_together(void **state)
+{
+        static const int points[] = { 3000, 3000, 3000 };
+        kr_policy_t *policy = policy_of("'partitions':3,'hash':'couchbase','map':{'kind':'ring','points':3000}");
+
+        (void)state;
+        for (uint64_t h = 0; h < 1 << 15; h += 29)
+                assert_int_equal(owner(policy, h), nearest(points, 3, 15, h));
+        kr_policy_free(policy);
+}
+
 static void test_a_new_partition_takes_from_all_and_nothing_else_moves(void **state)
 {
         kr_policy_t *before = policy_of("'partitions':12,'map':{'kind':'ring','weights':{'0-3':2,'*':1}}");
@@ -276,6 +288,7 @@ int main(void)
                 cmocka_unit_test(test_splitting_a_range_moves_that_range_only),
                 cmocka_unit_test(test_neighbours_of_one_owner_are_one_range),
                 cmocka_unit_test(test_a_ring_is_its_definition),
+                cmocka_unit_test(test_points_that_fall_together),
                 cmocka_unit_test(test_a_new_partition_takes_from_all_and_nothing_else_moves),
                 cmocka_unit_test(test_a_compiled_ring_is_ranges_of_the_hash),
                 cmocka_unit_test(test_malformed_ranges_are_told_where),

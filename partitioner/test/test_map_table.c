@@ -222,10 +222,33 @@ static void test_many_keys_are_all_found_and_no_others(void **state)
                 if (found != (i < ROWS ? i % 1000 : KR_TABLE_NONE))
                         fail_msg("key %d: %d", i, found);
         }
-        for (; kr_table_next(&table, &at, &entry); walked++)
+        for (; kr_table_next(&table, &at, &entry); walked++) {
                 assert_int_equal(kr_table_find_hash(&table, &entry, &list), entry.target - 1);
+                /* Every bit counts: those that choose the bucket, those of the first look, and the others. */
+                for (int bit = 0; bit < 64; bit += 9) {
+                        struct kr_table_entry other = { entry.high ^ (uint64_t)1 << bit, entry.low, 0 };
+
+                        assert_int_equal(kr_table_find_hash(&table, &other, &list), KR_TABLE_NONE);
+                }
+                entry.low ^= 1u << walked % 32;
+                assert_int_equal(kr_table_find_hash(&table, &entry, &list), KR_TABLE_NONE);
+        }
         assert_int_equal(walked, ROWS);
         kr_table_release(&table);
+}
+
+/* Beside the hash, the length and the last bytes must agree. */
+static void test_what_is_kept_of_a_key(void **state)
+{
+        static const char *const keys[] = { "", "x", "xyz", "wxyz", "vwxyz", "Vwxyz", "vwxyZ", "zzzzzzzzzzzzzzzzzzwxyz" };
+        uint32_t kept[8];
+
+        (void)state;
+        for (int i = 0; i < 8; i++)
+                kept[i] = (uint32_t)kr_table_hash((struct kr_bytes){ (const unsigned char *)keys[i], strlen(keys[i]) }).high;
+        for (int i = 0; i < 8; i++)
+                for (int j = 0; j < i; j++)
+                        assert_int_equal(kept[i] == kept[j], !strcmp(keys[i], "Vwxyz") && !strcmp(keys[j], "vwxyz"));
 }
 
 static void test_compiling_spells_out_what_stands_behind(void **state)
@@ -393,6 +416,7 @@ int main(void)
                 cmocka_unit_test(test_keys_in_hex),
                 cmocka_unit_test(test_order_and_place_of_the_rows_do_not_change_the_fingerprint),
                 cmocka_unit_test(test_many_keys_are_all_found_and_no_others),
+                cmocka_unit_test(test_what_is_kept_of_a_key),
                 cmocka_unit_test(test_compiling_spells_out_what_stands_behind),
                 cmocka_unit_test(test_slots_behind_a_table_grow_from_the_current_ones),
                 cmocka_unit_test(test_malformed_tables_are_told_where),
