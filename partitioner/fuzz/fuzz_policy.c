@@ -20,7 +20,7 @@ static void check_rule(const kr_rule_t *rule)
                 for (size_t len = 0; len < sizeof(keys); len++) {
                         int32_t p = kr_rule_partition(rule, keys, len, cnt);
 
-                        if (p >= cnt || p < KR_ERR_KEY_REJECTED || (p >= 0 && cnt < 1) ||
+                        if (p >= cnt || p < KR_ERR_KEY_UNRESOLVED || (p >= 0 && cnt < 1) ||
                             p != kr_rule_partition(rule, keys, len, cnt))
                                 abort();
                 }

@@ -136,6 +136,13 @@ typedef void kr_log_fn(int level, const char *text, void *opaque);
  */
 KR_API void kr_policy_start(const kr_policy_t *policy, kr_log_fn *log, void *opaque);
 
+/**
+ * For programs that judge or move what others wrote, and must not take a registry's absence for a fact about the key:
+ * from now on a key whose schema cannot be had is refused, also where the policy routes it whole, and the first key of a
+ * schema waits until the registry's tries are used up. Before the first key. Of no effect on policies without registries.
+ */
+KR_API void kr_policy_be_strict(kr_policy_t *policy);
+
 /** Frees; NULL is allowed. Threads that kr_policy_start() or routing began have ended when this returns. */
 KR_API void kr_policy_free(kr_policy_t *policy);
 
@@ -177,7 +184,8 @@ KR_API size_t kr_rule_memory_bytes(const kr_rule_t *rule);
 /** Negative results of routing: the record must be refused, never placed somewhere else. */
 enum {
         KR_ERR_PARTITION_COUNT = -1, /**< the topic's count differs from the pinned one, or is not positive */
-        KR_ERR_KEY_REJECTED = -2     /**< the policy says to reject a key it cannot take apart             */
+        KR_ERR_KEY_REJECTED = -2,    /**< the policy says to reject a key it cannot take apart             */
+        KR_ERR_KEY_UNRESOLVED = -3   /**< likewise one whose schema could not be had from the registry     */
 };
 
 /**

@@ -21,7 +21,7 @@ static __attribute__((noinline)) int32_t route_part(const kr_rule_t *rule, struc
 
         routing->outcome = kr_key_project(&rule->key, &bytes, &scratch);
         if (routing->outcome >= KR_KEY_MISSING && kr_key_refuses(&rule->key, routing->outcome))
-                return KR_ERR_KEY_REJECTED;
+                return routing->outcome == KR_KEY_UNRESOLVED ? KR_ERR_KEY_UNRESOLVED : KR_ERR_KEY_REJECTED;
         return map_bytes(rule, bytes, partition_cnt, routing);
 }
 
@@ -111,6 +111,8 @@ const char *kr_strerror(int32_t err)
                 return "the topic's partition count differs from the one the policy was made for";
         case KR_ERR_KEY_REJECTED:
                 return "the policy rejects keys of this form";
+        case KR_ERR_KEY_UNRESOLVED:
+                return "the schema of the key could not be had from the registry";
         default:
                 return "no error";
         }

@@ -345,12 +345,29 @@ static void test_reject(void **state)
 
         (void)state;
         assert_int_equal(route_framed(policy, 7, "alice", &routing), KR_KEY_UNRESOLVED);
-        assert_int_equal(routing.partition, KR_ERR_KEY_REJECTED);
+        assert_int_equal(routing.partition, KR_ERR_KEY_UNRESOLVED);
         assert_int_equal(route_framed(over, 7, "alice", &routing), KR_KEY_UNRESOLVED);
         assert_in_range(routing.partition, 0, 999);
         assert_string_not_equal(kr_rule_fingerprint(rule_of(policy)), kr_rule_fingerprint(rule_of(over)));
         kr_policy_free(policy);
         kr_policy_free(over);
+}
+
+/* Who judges must not take a registry's absence for a fact about the key. */
+static void test_strict(void **state)
+{
+        kr_policy_t *policy = registry_policy(",'wait_ms':0,'retries':1", "", "");
+        struct kr_routing routing;
+
+        (void)state;
+        kr_policy_be_strict(policy);
+        registry_has("/schemas/ids/7", SCHEMA_A, "");
+        assert_routes_as_text(policy, 7, "alice"); /* waits after all */
+        registry_stop();
+        assert_int_equal(route_framed(policy, 8, "alice", &routing), KR_KEY_UNRESOLVED);
+        assert_int_equal(routing.partition, KR_ERR_KEY_UNRESOLVED);
+        registry_start();
+        kr_policy_free(policy);
 }
 
 /* ---- credentials ----------------------------------------------------------------------------------------------- */
@@ -428,6 +445,7 @@ static void test_wrong_policies(void **state)
                 { REGISTRY("'urls':['http://h'],'auth':{'bearer':'hush'}"), "a secret never stands in a policy" },
                 { REGISTRY("'urls':['http://h'],'auth':{'bearer':{'env':'NOT_SET'}}"), "auth.bearer: the environment's NOT_SET is not set" },
                 { REGISTRY("'urls':['http://h'],'auth':{'bearer':{'file':'/no/such'}}"), "cannot read the file /no/such" },
+                { REGISTRY("'urls':['http://h'],'auth':{'bearer':{'file':'/tmp'}}"), "the file /tmp is no regular file" },
                 { REGISTRY("'urls':['http://h'],'auth':{'basic':{'user':'u'}}"), "auth.basic.password: is missing" },
                 { KEY("'schema':{'registry':'main','frame':'none'}"), "need a \"subject\"" },
                 { KEY("'schema':{'registry':'main','version':1}"), "schema.version: is of a \"subject\"" },
@@ -513,6 +531,7 @@ int main(void)
                 TEST(test_lying),
                 TEST(test_a_flood_of_ids_is_bounded),
                 TEST(test_reject),
+                TEST(test_strict),
                 TEST(test_auth),
                 TEST(test_credentials_stay_with_their_host),
                 TEST(test_wrong_policies),

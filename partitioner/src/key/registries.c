@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static bool copy(const char *text, char **out, const struct kr_json *at, struct kr_error *err)
@@ -36,11 +37,15 @@ bool kr_secret_read(const struct kr_secret *secret, char *out, struct kr_error *
 {
         const char *value = secret->text;
         char where[400];
+        struct stat st;
         FILE *file;
         size_t len;
 
         if (secret->file) {
                 snprintf(where, sizeof(where), "the file %s", secret->file);
+                /* Looked at before it is opened: opening a FIFO would wait for a writer. */
+                if (!stat(secret->file, &st) && !S_ISREG(st.st_mode))
+                        return snprintf(err->text, sizeof(err->text), "%.300s is no regular file", where), false;
                 file = fopen(secret->file, "rb");
                 if (!file)
                         return snprintf(err->text, sizeof(err->text), "cannot read %.300s: %s", where, strerror(errno)), false;

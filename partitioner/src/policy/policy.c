@@ -312,6 +312,16 @@ void kr_policy_free(kr_policy_t *policy)
         free(policy);
 }
 
+void kr_policy_be_strict(kr_policy_t *policy)
+{
+        enum { PATIENCE_MS = 600000 }; /* the tries end before, and with them the wait */
+
+        for (size_t i = 0; i < policy->registries.conf.registry_cnt; i++)
+                policy->registries.conf.registries[i].wait_ms = PATIENCE_MS;
+        for (size_t i = 0; i < policy->rule_cnt; i++)
+                policy->rules[i].key.reject_unresolved = true;
+}
+
 void kr_policy_start(const kr_policy_t *policy, kr_log_fn *log, void *opaque)
 {
         const struct kr_registries *registries = &policy->registries;

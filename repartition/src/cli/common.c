@@ -86,6 +86,12 @@ int rp_die(const char *command, const struct rp_error *err)
         return rp_exit_code(err->code);
 }
 
+static void say(int level, const char *text, void *opaque)
+{
+        (void)level, (void)opaque;
+        fprintf(stderr, "repartition: %s\n", text);
+}
+
 kr_policy_t *rp_policy_from_args(const struct rp_policy_args *args, struct rp_error *err)
 {
         struct kr_error kerr;
@@ -99,8 +105,13 @@ kr_policy_t *rp_policy_from_args(const struct rp_policy_args *args, struct rp_er
                 policy = kr_policy_load(args->policy_file, &kerr);
         else
                 policy = kr_policy_from_hash(args->hash ? args->hash : "murmur2", &kerr);
-        if (!policy)
+        if (!policy) {
                 rp_fail(err, RP_ERR_USAGE, "%s%s", args->policy_file ? "" : "--hash: ", kerr.text);
+                return NULL;
+        }
+        /* A registry that is away must not make a record look misplaced, let alone move it. */
+        kr_policy_be_strict(policy);
+        kr_policy_start(policy, say, NULL);
         return policy;
 }
 
