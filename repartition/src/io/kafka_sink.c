@@ -65,6 +65,7 @@ static void on_delivery(rd_kafka_t *rk, const rd_kafka_message_t *report, void *
         rd_kafka_message_t *consumed = packed & 1 ? NULL : report->_private;
 
         (void)rk;
+        /* Not rd_kafka_message_errstr(): up to 2.0.2 that is the payload, which of a report is the record's value. */
         if (report->err && sink->failure.code == RP_OK && report->err != RD_KAFKA_RESP_ERR__PURGE_QUEUE &&
             report->err != RD_KAFKA_RESP_ERR__PURGE_INFLIGHT) {
                 int64_t offset = consumed ? consumed->offset : (int64_t)(packed >> 17);
@@ -72,7 +73,7 @@ static void on_delivery(rd_kafka_t *rk, const rd_kafka_message_t *report, void *
                 rp_fail(&sink->failure, next_step(report->err),
                         "topic \"%s\", partition %" PRId32 " does not take the record from partition %" PRId32
                         ", offset %" PRId64 " (%zu bytes): %s", sink->topic, report->partition, partition, offset,
-                        report->len + report->key_len, rd_kafka_message_errstr(report));
+                        report->len + report->key_len, rd_kafka_err2str(report->err));
         }
         if (consumed)
                 rd_kafka_message_destroy(consumed);
