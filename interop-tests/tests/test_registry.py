@@ -257,10 +257,9 @@ def test_tls_with_a_ca_of_ones_own(repartition, tmp_path):
         trusting = policy_of(tmp_path, Tls, {"t": rule(["id"])}, ca="ca.pem", auth=auth)
         assert route(repartition, trusting, "t", [key]) == plain_partitions(repartition, ["alice"], tmp_path)
         assert "/schemas/ids/7" in dict(seen) and set(dict(seen).values()) == {"Basic c3ZjOmh1c2g="}
-        asked = len(seen)
         # Without it the certificate is nobody's, and not a byte is asked of whoever that is.
         stranger = policy_of(tmp_path, Tls, {"t": rule(["id"])}, name="stranger.json", auth=auth, wait_ms=200, retries=0)
         done = repartition("route", "--policy", stranger, "--topic", "t", "--partitions", COUNT, "--key-format", "hex", key)
         assert done.rc == 1 and "refused" in done.out
         assert "hush" not in done.out + done.err
-        assert len(seen) == asked
+        assert [path for path, _ in seen].count("/schemas/ids/7") == 1
