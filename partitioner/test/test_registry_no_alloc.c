@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define COUNTS 0 /* the sanitizer brings its own malloc() */
+#define COUNTS 0 /* the sanitizer brings its own malloc(); the routing is checked all the same */
 #else
 #define COUNTS 1
 #endif
@@ -64,14 +64,14 @@ static void test_a_hit_takes_no_memory_and_no_lock(void **state)
         size_t allocations_before, locks_before;
 
         (void)state;
-        if (!COUNTS)
-                skip();
         registry_has("/schemas/ids/7", SCHEMA_A, "");
         locks_before = locks;
         allocations_before = allocations;
         assert_int_equal(route_framed(policy, 7, "alice", NULL), KR_KEY_PROJECTED);
-        assert_true(locks > locks_before); /* the counts count */
-        assert_true(allocations > allocations_before);
+        if (COUNTS) { /* the counts count */
+                assert_true(locks > locks_before);
+                assert_true(allocations > allocations_before);
+        }
         locks_before = locks;
         allocations_before = allocations;
         for (int i = 0; i < 1000; i++)
@@ -87,8 +87,6 @@ static void test_a_bad_id_takes_neither(void **state)
         size_t allocations_before, locks_before;
 
         (void)state;
-        if (!COUNTS)
-                skip();
         assert_int_equal(route_framed(policy, 7, "alice", NULL), KR_KEY_UNRESOLVED);
         locks_before = locks;
         allocations_before = allocations;
