@@ -1,4 +1,5 @@
 /* Producers route on their hot path: whatever the map and the key use, a decision asks for no memory. */
+#include "count_allocations.h"
 #include "policies.h"
 
 #include <setjmp.h>
@@ -7,43 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define COUNTS 0 /* the sanitizer brings its own malloc() */
-#else
-#define COUNTS 1
-#endif
-
-static size_t allocations;
-
-#if COUNTS
-extern void *__libc_malloc(size_t size);
-extern void *__libc_calloc(size_t cnt, size_t size);
-extern void *__libc_realloc(void *old, size_t size);
-
-/* Visible, so that the libraries below us are counted as well. */
-#pragma GCC visibility push(default)
-
-void *malloc(size_t size)
-{
-        allocations++;
-        return __libc_malloc(size);
-}
-
-void *calloc(size_t cnt, size_t size)
-{
-        allocations++;
-        return __libc_calloc(cnt, size);
-}
-
-void *realloc(void *old, size_t size)
-{
-        allocations++;
-        return __libc_realloc(old, size);
-}
-
-#pragma GCC visibility pop
-#endif
 
 static void test_routing_allocates_nothing(void **state)
 {

@@ -1,4 +1,5 @@
 /* What a schema in the cache costs a record: no memory and no lock. */
+#include "count_allocations.h"
 #include "registries.h"
 
 #include "policies.h"
@@ -10,40 +11,11 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define COUNTS 0 /* the sanitizer brings its own malloc(); the routing is checked all the same */
-#else
-#define COUNTS 1
-#endif
-
 /* Each thread's own: those of the client and the server may do as they like. */
-static _Thread_local size_t allocations, locks;
+static _Thread_local size_t locks;
 
 #if COUNTS
-extern void *__libc_malloc(size_t size);
-extern void *__libc_calloc(size_t cnt, size_t size);
-extern void *__libc_realloc(void *old, size_t size);
-
-/* Visible, so that keyroute-schemas.so and the libraries below it are counted as well. */
-#pragma GCC visibility push(default)
-
-void *malloc(size_t size)
-{
-        allocations++;
-        return __libc_malloc(size);
-}
-
-void *calloc(size_t cnt, size_t size)
-{
-        allocations++;
-        return __libc_calloc(cnt, size);
-}
-
-void *realloc(void *old, size_t size)
-{
-        allocations++;
-        return __libc_realloc(old, size);
-}
+#pragma GCC visibility push(default) /* so that keyroute-schemas.so and the libraries below it are counted as well */
 
 int pthread_mutex_lock(pthread_mutex_t *mutex)
 {
