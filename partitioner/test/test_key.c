@@ -290,16 +290,27 @@ static void test_json_that_cannot_route(void **state)
         assert_error(JSON("1"), "expected");
 }
 
-/* A host may have set a locale that writes 0,5. */
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/lsan_interface.h>
+#else
+#define __lsan_disable() (void)0
+#define __lsan_enable()  (void)0
+#endif
+
+/* A host may have set a locale that writes 0,5. scripts/run-unit-tests makes one and says where. */
 static void test_json_numbers_in_any_locale(void **state)
 {
-        static const char *const names[] = { "de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "fr_FR.utf8" };
-        bool have = false;
+        const char *folder = getenv("KEYROUTE_LOCALES");
+        const char *set;
 
         (void)state;
-        for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !have; i++)
-                have = setlocale(LC_ALL, names[i]) != NULL;
-        if (!have)
+        if (folder)
+                setenv("LOCPATH", folder, 1);
+        __lsan_disable(); /* glibc keeps what it makes of LOCPATH */
+        set = setlocale(LC_ALL, "de_DE.UTF-8");
+        __lsan_enable();
+        unsetenv("LOCPATH");
+        if (!set)
                 skip();
         ROUTES_AS(JSON("\"id\""), "{\"id\":0.5}", "0.5");
         setlocale(LC_ALL, "C");
