@@ -62,4 +62,5 @@ def test_planted(kafka, topic, repartition, librdkafka, kind):
 def test_bad_input(kafka, topic, repartition):
     source = topic("source")
     assert "does not exist" in repartition("verify", source, unique("none"), "-b", kafka.bootstrap).ends_with(2).err
-    assert "no broker named" in repartition("verify", source, source).ends_with(2).err
+    assert "no broker named" in repartition("verify", source, unique("none")).ends_with(2).err
+    assert "proves nothing about itself" in repartition("verify", source, source).ends_with(2).err
