@@ -87,13 +87,18 @@ static rp_err_t make_conf(struct kafka_sink *sink, rd_kafka_conf_t **out, struct
                                              "false", "topic.metadata.refresh.interval.ms", "10000", NULL };
         const struct rp_client_config *config = sink->config;
         rd_kafka_conf_t *conf = rp_client_conf(config, err);
-        int64_t batch = 131072;
+        int64_t batch = 131072, queue_kbytes = 8192;
         rp_err_t rc;
 
         if (!conf)
                 return err->code;
         if (sink->batch_bytes_max && sink->batch_bytes_max < batch)
                 batch = sink->batch_bytes_max;
+        /* A record larger than the queue would never fit; the topic's limit counts it compressed. */
+        if (8 * sink->batch_bytes_max / 1024 > queue_kbytes)
+                queue_kbytes = 8 * sink->batch_bytes_max / 1024;
+        if (queue_kbytes > INT32_MAX)
+                queue_kbytes = INT32_MAX;
         rc = rp_client_set_all(conf, fixed, err);
         if (rc == RP_OK)
                 rc = rp_client_set(conf, "transactional.id", sink->job, err);
@@ -109,9 +114,9 @@ static rp_err_t make_conf(struct kafka_sink *sink, rd_kafka_conf_t **out, struct
         if (rc == RP_OK)
                 rc = rp_client_tune(conf, config, "linger.ms", 5, err);
         if (rc == RP_OK)
-                rc = rp_client_tune(conf, config, "queue.buffering.max.messages", 20000, err);
+                rc = rp_client_tune(conf, config, "queue.buffering.max.messages", 10000, err);
         if (rc == RP_OK)
-                rc = rp_client_tune(conf, config, "queue.buffering.max.kbytes", 16384, err);
+                rc = rp_client_tune(conf, config, "queue.buffering.max.kbytes", queue_kbytes, err);
         if (rc == RP_OK)
                 rc = rp_zero_time_install(conf, &sink->zero, err);
         if (rc != RP_OK) {
