@@ -83,6 +83,17 @@ static struct kr_shared_plan *compile(const struct kr_schema_view *view, const s
 
 static void settle(struct kr_worker *worker, struct kr_entry *entry, struct outcome *outcome);
 
+/* Without the lock: says what came of an errand, and frees the plan that settle() left, since nobody took it over. */
+static void conclude(struct kr_schema_client *client, struct outcome *outcome)
+{
+        if (*outcome->line.text)
+                kr_client_log(client, outcome->level, outcome->line.text);
+        if (outcome->plan) {
+                kr_avro_plan_free(outcome->plan->plan);
+                free(outcome->plan);
+        }
+}
+
 /* Enters what was read ahead as if a record had asked for it. */
 static void enter_ahead(struct kr_worker *worker, const struct kr_cache_key *key, struct kr_fetched *fetched)
 {
@@ -99,12 +110,7 @@ static void enter_ahead(struct kr_worker *worker, const struct kr_cache_key *key
         if (entry && outcome.plan && !entry->is_running)
                 settle(worker, entry, &outcome);
         pthread_mutex_unlock(&client->lock);
-        if (*outcome.line.text)
-                kr_client_log(client, outcome.level, outcome.line.text);
-        if (outcome.plan) {
-                kr_avro_plan_free(outcome.plan->plan);
-                free(outcome.plan);
-        }
+        conclude(client, &outcome);
 }
 
 static void read_ahead(struct kr_worker *worker, struct kr_entry *entry, const char *path, struct outcome *outcome)
@@ -356,12 +362,7 @@ static void run(struct kr_worker *worker, struct kr_entry *entry)
         pthread_cond_broadcast(&client->answered);
         pthread_cond_broadcast(&client->errands); /* the registry may answer again */
         pthread_mutex_unlock(&client->lock);
-        if (*outcome.line.text)
-                kr_client_log(client, outcome.level, outcome.line.text);
-        if (outcome.plan) {
-                kr_avro_plan_free(outcome.plan->plan);
-                free(outcome.plan);
-        }
+        conclude(client, &outcome);
         kr_fetched_release(&outcome.fetched);
         kr_cache_reclaim(&client->cache, &client->lock);
         pthread_mutex_lock(&client->lock);
