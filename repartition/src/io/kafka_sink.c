@@ -11,6 +11,7 @@
 enum {
         ZERO_COPY_FROM = 2048, /* bytes of value: below, copying costs less than freeing the message in another thread */
         SERVE_EVERY = 256,     /* appended records between two looks at the delivery reports */
+        QUEUE_KBYTES_MIN = 8192,
         INIT_TRY_MS = 10000,
         PEEK_MS = 3000,        /* stored() is a look in passing; recover() has more patience */
         PURGE_MS = 3000
@@ -87,7 +88,7 @@ static rp_err_t make_conf(struct kafka_sink *sink, rd_kafka_conf_t **out, struct
                                              "false", "topic.metadata.refresh.interval.ms", "10000", NULL };
         const struct rp_client_config *config = sink->config;
         rd_kafka_conf_t *conf = rp_client_conf(config, err);
-        int64_t batch = 131072, queue_kbytes = 8192;
+        int64_t batch = 131072, queue_kbytes;
         rp_err_t rc;
 
         if (!conf)
@@ -95,8 +96,9 @@ static rp_err_t make_conf(struct kafka_sink *sink, rd_kafka_conf_t **out, struct
         if (sink->batch_bytes_max && sink->batch_bytes_max < batch)
                 batch = sink->batch_bytes_max;
         /* A record larger than the queue would never fit; the topic's limit counts it compressed. */
-        if (8 * sink->batch_bytes_max / 1024 > queue_kbytes)
-                queue_kbytes = 8 * sink->batch_bytes_max / 1024;
+        queue_kbytes = 8 * sink->batch_bytes_max / 1024;
+        if (queue_kbytes < QUEUE_KBYTES_MIN)
+                queue_kbytes = QUEUE_KBYTES_MIN;
         if (queue_kbytes > INT32_MAX)
                 queue_kbytes = INT32_MAX;
         rc = rp_client_set_all(conf, fixed, err);
