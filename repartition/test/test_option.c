@@ -17,6 +17,7 @@ struct args {
         const char *output;
         int64_t partitions;
         int64_t delta;
+        int64_t rate, most_ms;
         struct rp_list properties;
 };
 
@@ -39,6 +40,14 @@ static const struct rp_option second[] = {
         { 0 },
 };
 static const struct rp_option *const tables[] = { first, second, NULL };
+
+/* Amounts with units. */
+static const struct rp_option amounts[] = {
+        { "rate", 0, RP_OPT_SIZE, offsetof(struct args, rate), "SIZE", "so many a second", "1K", 1, 1000000000, NULL },
+        { "most", 0, RP_OPT_DURATION, offsetof(struct args, most_ms), "TIME", "no longer", NULL, 1000, 86400000, NULL },
+        { 0 },
+};
+static const struct rp_option *const amount_tables[] = { amounts, NULL };
 
 enum { WORD_MAX = 16 };
 
@@ -167,6 +176,42 @@ static void test_complaints(void **state)
                 if (!strstr(err.text, cases[i].text))
                         fail_msg("%s: \"%s\" does not say \"%s\"", cases[i].words[0], err.text, cases[i].text);
                 rp_options_release(tables, &args);
+        }
+}
+
+static void test_amounts(void **state)
+{
+        static const struct {
+                const char *option, *text;
+                int64_t rate, most_ms; /* both 0: refused */
+        } cases[] = {
+                { "--rate", "1", 1, 0 },          { "--rate", "10M", 10000000, 0 }, { "--rate", "10mb", 10000000, 0 },
+                { "--rate", "512Ki", 524288, 0 }, { "--rate", "1G", 1000000000, 0 }, { "--rate", "7B", 7, 0 },
+                { "--most", "1s", 1000, 1000 },   { "--most", "24h", 1000, 86400000 }, { "--most", "1d", 1000, 86400000 },
+                { "--most", "1500ms", 1000, 1500 }, { "--most", "5m", 1000, 300000 },
+                { "--rate", "0", 0, 0 },    { "--rate", "1001M", 0, 0 }, { "--rate", "1.5M", 0, 0 }, { "--rate", "M", 0, 0 },
+                { "--rate", "10 M", 0, 0 }, { "--rate", "-1K", 0, 0 },   { "--rate", "+1K", 0, 0 },  { "--rate", "1KK", 0, 0 },
+                { "--rate", "", 0, 0 },     { "--rate", "9223372036854775808", 0, 0 }, { "--rate", "9223372036854775807T", 0, 0 },
+                { "--most", "60", 0, 0 },   { "--most", "999ms", 0, 0 }, { "--most", "2d", 0, 0 },   { "--most", "5M", 0, 0 },
+        };
+        struct rp_error err;
+
+        (void)state;
+        for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+                char *argv[] = { (char *)"command", (char *)cases[i].option, (char *)cases[i].text, NULL };
+                struct args args = { 0 };
+                int at;
+                rp_err_t rc = rp_options_parse(amount_tables, &args, 3, argv, &at, &err);
+
+                if (!cases[i].rate) {
+                        if (rc != RP_ERR_USAGE || strncmp(err.text, cases[i].option, 6) || !strstr(err.text, "a whole number"))
+                                fail_msg("%s %s was taken, or: %s", cases[i].option, cases[i].text, err.text);
+                        continue;
+                }
+                if (rc != RP_OK)
+                        fail_msg("%s", err.text);
+                assert_int_equal(args.rate, cases[i].rate);
+                assert_int_equal(args.most_ms, cases[i].most_ms);
         }
 }
 
@@ -351,6 +396,7 @@ int main(void)
                 cmocka_unit_test(test_defaults),
                 cmocka_unit_test(test_each_type_in_each_form),
                 cmocka_unit_test(test_complaints),
+                cmocka_unit_test(test_amounts),
                 cmocka_unit_test(test_complaints_are_bounded),
                 cmocka_unit_test(test_help),
                 cmocka_unit_test(test_every_command_fits_a_terminal),

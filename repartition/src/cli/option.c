@@ -1,5 +1,7 @@
 #include "cli/option.h"
 
+#include "quantity.h"
+#include "report/text.h"
 #include "report/wrap.h"
 
 #include <errno.h>
@@ -27,6 +29,12 @@ static rp_err_t fail_value(const struct rp_option *opt, const char *text, struct
         if (opt->type == RP_OPT_COUNT)
                 return rp_fail(err, RP_ERR_USAGE, "--%s: expected a whole number from %" PRId64 " to %" PRId64
                                ", got \"%.60s\"", opt->name, opt->min, opt->max, text);
+        if (opt->type == RP_OPT_SIZE)
+                return rp_fail(err, RP_ERR_USAGE, "--%s: expected " RP_SIZE_FORM ", from %" PRId64 " to %" PRId64
+                               ", got \"%.60s\"", opt->name, opt->min, opt->max, text);
+        if (opt->type == RP_OPT_DURATION)
+                return rp_fail(err, RP_ERR_USAGE, "--%s: expected " RP_DURATION_FORM ", from %s to %s, got \"%.60s\"",
+                               opt->name, rp_text_duration(opt->min).s, rp_text_duration(opt->max).s, text);
         for (size_t i = 0, used = 0; opt->choices[i]; i++)
                 used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", i ? ", " : "", opt->choices[i]);
         return rp_fail(err, RP_ERR_USAGE, "--%s: expected one of %s, got \"%.60s\"", opt->name, list, text);
@@ -61,6 +69,16 @@ static rp_err_t set_value(const struct rp_option *opt, void *args, const char *t
                 value = strtoll(text, &end, 10);
                 /* strtoll() skips blanks and takes a plus sign; a count is written in one way. */
                 if (errno || end == text || *end || strchr(" \t\n\v\f\r+", text[0]) || value < opt->min || value > opt->max)
+                        return fail_value(opt, text, err);
+                *(int64_t *)at = value;
+                return RP_OK;
+        }
+        case RP_OPT_SIZE:
+        case RP_OPT_DURATION: {
+                int64_t value;
+
+                if (!(opt->type == RP_OPT_SIZE ? rp_size_parse : rp_duration_parse)(text, &value) || value < opt->min ||
+                    value > opt->max)
                         return fail_value(opt, text, err);
                 *(int64_t *)at = value;
                 return RP_OK;

@@ -13,11 +13,13 @@
 #include <stdio.h>
 
 typedef enum {
-        RP_OPT_FLAG,  /* bool: given or not                                         */
-        RP_OPT_TEXT,  /* const char *: the argument as it stands, not empty          */
-        RP_OPT_CHOICE,/* const char *: one of row.choices, the row's own string      */
-        RP_OPT_COUNT, /* int64_t: a whole number in [min, max]                       */
-        RP_OPT_LIST   /* struct rp_list: may be given several times                  */
+        RP_OPT_FLAG,     /* bool: given or not                                   */
+        RP_OPT_TEXT,     /* const char *: the argument as it stands, not empty   */
+        RP_OPT_CHOICE,   /* const char *: one of row.choices, the row's own text */
+        RP_OPT_COUNT,    /* int64_t: a whole number in [min, max]                */
+        RP_OPT_SIZE,     /* int64_t: such as 10M, in [min, max]; see quantity.h  */
+        RP_OPT_DURATION, /* int64_t: ms, such as 8h, in [min, max]; quantity.h   */
+        RP_OPT_LIST      /* struct rp_list: may be given several times           */
 } rp_opt_type_t;
 
 /** The arguments of an option that may be repeated, in order. The strings are the command line's own. */
@@ -34,7 +36,7 @@ struct rp_option {
         const char *arg;    /* what --help calls the argument, such as FILE; NULL for flags */
         const char *help;   /* one line, no full stop */
         const char *fallback; /* the default, as typed; NULL when there is none */
-        int64_t min, max;     /* RP_OPT_COUNT */
+        int64_t min, max;     /* RP_OPT_COUNT, RP_OPT_SIZE, RP_OPT_DURATION */
         const char *const *choices; /* RP_OPT_CHOICE: NULL-terminated */
 };
 
