@@ -20,3 +20,10 @@ int64_t rp_wall_clock_ms(void)
 {
         return read_ms(CLOCK_REALTIME);
 }
+
+void rp_clock_sleep_ms(int64_t ms)
+{
+        struct timespec time = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
+
+        nanosleep(&time, NULL);
+}

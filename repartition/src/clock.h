@@ -10,4 +10,7 @@ int64_t rp_clock_ms(void);
 /** @returns the wall clock: milliseconds since 1970 in UTC. */
 int64_t rp_wall_clock_ms(void);
 
+/** Sleeps; a signal ends it early. */
+void rp_clock_sleep_ms(int64_t ms);
+
 #endif

@@ -10,27 +10,8 @@
 #define RP_SINK_H
 
 #include "error.h"
+#include "mark.h"
 #include "record.h"
-
-/** How far a job has come in one partition of its source, as stored beside the records themselves. */
-struct rp_mark {
-        int32_t partition;
-        int64_t next; /* offset of the first record that is not yet copied; -1: nothing stored */
-        char *note;   /* what the job wrote there, see decide/note.h; NULL when nothing */
-};
-
-/** The marks of all partitions of the source, by partition number. */
-struct rp_progress {
-        struct rp_mark *marks;
-        int32_t cnt;
-};
-
-/** Makes cnt empty marks. false when out of memory. */
-bool rp_progress_init(struct rp_progress *progress, int32_t cnt);
-void rp_progress_release(struct rp_progress *progress);
-
-/** Replaces one mark; the note is copied (NULL allowed). false when out of memory. */
-bool rp_progress_set(struct rp_progress *progress, int32_t partition, int64_t next, const char *note);
 
 struct rp_sink;
 

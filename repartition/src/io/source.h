@@ -6,13 +6,8 @@
 #define RP_SOURCE_H
 
 #include "error.h"
+#include "mark.h"
 #include "record.h"
-
-/** Offsets first .. end-1 of one partition. */
-struct rp_range {
-        int64_t first;
-        int64_t end;
-};
 
 /** Consecutive records of one partition, by rising offset. Borrowed until the next fetch of that partition. */
 struct rp_batch {

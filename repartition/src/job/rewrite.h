@@ -1,9 +1,8 @@
 /**
  * Copies a topic into another one, each record to the partition that a rule gives it, exactly once and in order.
  *
- * The loop knows no Kafka: it reads an rp_source through the merge, appends to an rp_sink, and stores in each transaction
- * how far it has come in every source partition. Whatever happens, what is stored is the truth; memory is dropped and
- * read anew from there.
+ * What is peculiar to a rewrite: where each record goes, and what is counted of them. How copying proceeds, and what
+ * follows when something goes wrong, is decided in decide/copy.h and performed by job/copier.h.
  */
 #ifndef RP_REWRITE_H
 #define RP_REWRITE_H
@@ -43,6 +42,8 @@ struct rp_rewrite {
         /** Called often. @returns false to commit what is open and stop. May be NULL. */
         bool (*tick)(void *arg, const struct rp_rewrite_report *report);
         void *arg;
+        int64_t (*hold)(void *arg, uint64_t bytes, uint64_t records); /* see rp_copier; may be NULL */
+        void *hold_arg;
 };
 
 /**

@@ -1,4 +1,4 @@
-#include "io/sink.h"
+#include "mark.h"
 
 #include <stdlib.h>
 #include <string.h>

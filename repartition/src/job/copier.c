@@ -1,0 +1,161 @@
+#include "job/copier.h"
+
+#include "clock.h"
+
+enum { SLICE_MS = 100 /* of a wait, between two ticks */ };
+
+struct loop {
+        const struct rp_copier *job;
+        struct rp_copy copy;
+        struct rp_reader *reader;
+        struct rp_run run;       /* taken last */
+        size_t at;               /* first record of it that is not yet dealt with */
+        bool is_decided;         /* about that one; `to` says what */
+        int32_t to;
+        int64_t now_ms;
+        struct rp_error *err;
+};
+
+static void take(struct loop *loop, const struct rp_copy_action *action, struct rp_copy_answer *answer)
+{
+        answer->code = rp_reader_next(loop->reader, (int)action->wait_ms, &loop->run, loop->err);
+        loop->at = 0;
+        if (answer->code != RP_OK)
+                return;
+        answer->cnt = loop->run.cnt;
+        answer->is_done = loop->run.done;
+        if (answer->cnt) {
+                answer->partition = loop->run.records->partition;
+                answer->next = rp_reader_position(loop->reader, answer->partition);
+        }
+}
+
+static void append(struct loop *loop, struct rp_copy_answer *answer)
+{
+        const struct rp_copier *job = loop->job;
+        bool is_open = rp_copy_is_open(&loop->copy);
+
+        for (; answer->code == RP_OK && loop->at < loop->run.cnt; loop->at++) {
+                const struct rp_record *rec = &loop->run.records[loop->at];
+
+                if (!loop->is_decided)
+                        loop->to = job->decide(job->arg, rec, loop->err);
+                loop->is_decided = false;
+                if (loop->to >= 0 && is_open) {
+                        answer->records++;
+                        answer->bytes += rec->key_len + rec->value_len;
+                        answer->code = job->sink->ops->append(job->sink, rec, loop->to, loop->err);
+                } else if (loop->to >= 0) {
+                        loop->is_decided = answer->needs_transaction = true;
+                        return;
+                } else if (loop->to == RP_REFUSE) {
+                        answer->code = loop->err->code;
+                }
+        }
+}
+
+/* Performs the action. */
+static struct rp_copy_answer perform(struct loop *loop, const struct rp_copy_action *action)
+{
+        const struct rp_copier *job = loop->job;
+        struct rp_source *source = job->source;
+        struct rp_sink *sink = job->sink;
+        struct rp_copy *copy = &loop->copy;
+        struct rp_copy_answer answer = { .code = RP_OK, .err = loop->err };
+
+        switch (action->what) {
+        case RP_COPY_BOUNDS:
+                answer.code = source->ops->bounds(source, copy->bounds, loop->err);
+                break;
+        case RP_COPY_LOOK:
+                answer.code = sink->ops->stored(sink, &copy->seen, loop->err);
+                break;
+        case RP_COPY_RECOVER:
+                answer.code = sink->ops->recover(sink, &copy->seen, loop->err);
+                break;
+        case RP_COPY_READ:
+                loop->is_decided = false;
+                answer.code = rp_reader_start(loop->reader, copy->ranges, loop->err);
+                break;
+        case RP_COPY_TAKE:
+                take(loop, action, &answer);
+                break;
+        case RP_COPY_BEGIN:
+                answer.code = sink->ops->begin(sink, loop->err);
+                break;
+        case RP_COPY_APPEND:
+                append(loop, &answer);
+                break;
+        case RP_COPY_COMMIT:
+                answer.code = sink->ops->commit(sink, action->marks, action->mark_cnt, loop->err);
+                break;
+        case RP_COPY_HOLD:
+                rp_clock_sleep_ms(action->wait_ms < SLICE_MS ? action->wait_ms : SLICE_MS);
+                break;
+        default: /* asked for in groups only, whose loop this is not */
+                answer.code = rp_fail(loop->err, RP_ERR_FATAL, "the job cannot do this (%d)", (int)action->what);
+        }
+        /* While records flow, one look at the clock a run is enough. */
+        if (action->what != RP_COPY_TAKE || !answer.cnt)
+                loop->now_ms = rp_clock_ms();
+        answer.now_ms = loop->now_ms;
+        return answer;
+}
+
+/* Between two runs: whoever governs the pace, and whoever may want to stop, is asked. */
+static void look_around(struct loop *loop, struct rp_copy_answer *answer)
+{
+        const struct rp_copier *job = loop->job;
+        int64_t done, total;
+
+        if (job->hold)
+                answer->hold_ms = job->hold(job->hold_arg, answer->bytes, answer->records);
+        if (!job->tick)
+                return;
+        rp_reader_progress(loop->reader, &done, &total);
+        answer->wants_stop = !job->tick(job->arg, &loop->copy.stats, (uint64_t)done, (uint64_t)total);
+}
+
+static rp_err_t run(struct loop *loop)
+{
+        const struct rp_copier *job = loop->job;
+        struct rp_copy_action action = rp_copy_begin(&loop->copy, loop->now_ms = rp_clock_ms());
+
+        for (;;) {
+                struct rp_copy_answer answer;
+
+                if (action.fate != RP_COPY_PENDING && job->settled)
+                        job->settled(job->arg, action.fate == RP_COPY_COMMITTED);
+                if (action.what == RP_COPY_END)
+                        break;
+                answer = perform(loop, &action);
+                if (answer.code == RP_OK && !answer.needs_transaction &&
+                    (action.what == RP_COPY_APPEND || action.what == RP_COPY_HOLD ||
+                     (action.what == RP_COPY_TAKE && !answer.cnt)))
+                        look_around(loop, &answer);
+                action = rp_copy_answer(&loop->copy, &answer);
+        }
+        if (loop->copy.error.code != RP_OK)
+                *loop->err = loop->copy.error;
+        return loop->copy.error.code;
+}
+
+rp_err_t rp_copier_run(const struct rp_copier *copier, struct rp_copy_stats *stats, struct rp_error *err)
+{
+        struct loop loop = { .job = copier, .err = err };
+        struct rp_copy_config config = copier->config;
+        rp_err_t rc;
+
+        config.form = RP_COPY_PASSES;
+        config.partition_cnt = copier->source->partition_cnt;
+        config.topic = copier->source->topic;
+        loop.reader = rp_reader_new(copier->source, copier->order);
+        if (!loop.reader || !rp_copy_init(&loop.copy, &config))
+                rc = rp_fail(err, RP_ERR_FATAL, "out of memory for %d partitions", (int)config.partition_cnt);
+        else
+                rc = run(&loop);
+        *stats = loop.copy.stats;
+        rp_copy_release(&loop.copy);
+        rp_reader_free(loop.reader);
+        return rc;
+}
