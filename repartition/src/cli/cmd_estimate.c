@@ -6,7 +6,7 @@
 #include "cli/key_format.h"
 #include "clock.h"
 #include "decide/chance.h"
-#include "io/kafka_source.h"
+#include "io/source.h"
 #include "job/audit.h"
 #include "report/progress.h"
 
@@ -144,24 +144,16 @@ static rp_err_t audit_topic(struct session *session, struct rp_source *source, s
 
 static rp_err_t read_topic(struct session *session, struct rp_error *err)
 {
-        const struct rp_client_args *client = &session->args->client;
-        struct rp_client_config config = { 0 };
-        struct rp_kafka_source_config source_config = { .client = &config,
-                                                        .topic = session->report.name,
-                                                        .timeout_ms = (int)session->args->timeout_s * 1000 };
         struct rp_source *source = NULL;
-        rp_err_t rc = rp_client_config_read(&config, client->config_file, client->properties.items,
-                                            client->properties.cnt, client->bootstrap, err);
+        rp_err_t rc = rp_source_from_args(&source, &session->args->client, session->report.name,
+                                          (int)session->args->timeout_s * 1000, err);
 
-        if (rc == RP_OK)
-                rc = rp_kafka_source_new(&source, &source_config, err);
         if (rc == RP_OK)
                 rc = audit_topic(session, source, err);
         if (rc == RP_OK && !session->count_cnt)
                 session->counts[session->count_cnt++] = source->partition_cnt;
         if (source)
                 source->ops->free(source);
-        rp_client_config_release(&config);
         return rc;
 }
 

@@ -6,7 +6,7 @@
 #include "cli/plan_print.h"
 #include "clock.h"
 #include "io/file.h"
-#include "io/kafka_source.h"
+#include "io/source.h"
 #include "job/plan.h"
 #include "report/progress.h"
 
@@ -202,22 +202,14 @@ static rp_err_t plan(struct session *session, struct rp_source *source, struct r
 
 static rp_err_t connect_and_plan(struct session *session, struct rp_growth_wish *wish, struct rp_error *err)
 {
-        const struct rp_client_args *client = &session->args->client;
-        struct rp_client_config config = { 0 };
-        struct rp_kafka_source_config source_config = { .client = &config,
-                                                        .topic = wish->topic,
-                                                        .timeout_ms = (int)session->args->timeout_s * 1000 };
         struct rp_source *source = NULL;
-        rp_err_t rc = rp_client_config_read(&config, client->config_file, client->properties.items,
-                                            client->properties.cnt, client->bootstrap, err);
+        rp_err_t rc = rp_source_from_args(&source, &session->args->client, wish->topic,
+                                          (int)session->args->timeout_s * 1000, err);
 
-        if (rc == RP_OK)
-                rc = rp_kafka_source_new(&source, &source_config, err);
         if (rc == RP_OK)
                 rc = plan(session, source, wish, err);
         if (source)
                 source->ops->free(source);
-        rp_client_config_release(&config);
         return rc;
 }
 

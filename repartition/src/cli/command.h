@@ -7,6 +7,8 @@
 
 #include <keyroute.h>
 
+struct rp_source;
+
 /** Options that mean the same in every command. First member of every command's argument struct. */
 struct rp_common {
         bool help;
@@ -73,6 +75,11 @@ extern const struct rp_command *const rp_commands[]; /* NULL-terminated */
         { "hash", 0, RP_OPT_TEXT, offsetof(T, policy.hash), "NAME",                                                    \
           "judge by this hash function, modulo the partition count", NULL, 0, 0, NULL }
 
+/** Row for tables of struct T whose member is `timeout_ms`. */
+#define RP_TIMEOUT_OPTION(T)                                                                                          \
+        { "timeout-ms", 0, RP_OPT_COUNT, offsetof(T, timeout_ms), "MS",                                                \
+          "longest wait for brokers that do not answer", "60000", 1000, 3600000, NULL }
+
 /** Rows for tables of struct T, whose members are `sample_keys` and `show_keys`. */
 #define RP_AUDIT_OPTIONS(T)                                                                                           \
         { "sample-keys", 0, RP_OPT_COUNT, offsetof(T, sample_keys), "K",                                               \
@@ -100,6 +107,14 @@ int rp_die(const char *command, const struct rp_error *err);
  * @returns "" when nothing was given; the caller's to free().
  */
 char *rp_client_args_text(const struct rp_client_args *client);
+
+/**
+ * Opens a topic that is to be read, by the user's own way to reach the cluster.
+ * @returns RP_OK and *source, the caller's to source->ops->free(); else as rp_client_config_read() and
+ *          rp_kafka_source_new(), and *source is left alone.
+ */
+rp_err_t rp_source_from_args(struct rp_source **source, const struct rp_client_args *client, const char *topic,
+                             int timeout_ms, struct rp_error *err);
 
 /**
  * The policy that the arguments ask for; never both a file and a hash.

@@ -1,4 +1,5 @@
 #include "cli/command.h"
+#include "io/kafka_source.h"
 #include "report/text.h"
 
 #include <inttypes.h>
@@ -65,6 +66,21 @@ char *rp_client_args_text(const struct rp_client_args *client)
         }
         fclose(out);
         return text;
+}
+
+rp_err_t rp_source_from_args(struct rp_source **source, const struct rp_client_args *client, const char *topic,
+                             int timeout_ms, struct rp_error *err)
+{
+        struct rp_client_config config;
+        struct rp_kafka_source_config source_config = { .client = &config, .topic = topic, .timeout_ms = timeout_ms };
+        rp_err_t rc = rp_client_config_read(&config, client->config_file, client->properties.items,
+                                            client->properties.cnt, client->bootstrap, err);
+
+        if (rc != RP_OK)
+                return rc;
+        rc = rp_kafka_source_new(source, &source_config, err);
+        rp_client_config_release(&config);
+        return rc;
 }
 
 /* Input is quoted in messages as it is; what could drive a terminal is spelt out. */
