@@ -1,9 +1,9 @@
 /*
- * Produces COUNT keyed records of 100 bytes as fast as the client takes them and prints the CPU seconds that this
+ * Produces COUNT keyed records of BYTES (100) as fast as the client takes them and prints the CPU seconds that this
  * process spent per million, user and system together. The same program is run with librdkafka's own partitioner and
  * with the plugin: it knows nothing of either, both come in as NAME=VALUE properties.
  *
- * usage: produce_cost BOOTSTRAP TOPIC COUNT [NAME=VALUE...]
+ * usage: produce_cost BOOTSTRAP TOPIC COUNT [BYTES] [NAME=VALUE...]
  */
 #include <librdkafka/rdkafka.h>
 
@@ -42,22 +42,31 @@ static double cpu_seconds(void)
 int main(int argc, char **argv)
 {
         rd_kafka_conf_t *conf = rd_kafka_conf_new();
-        char text[256], value[100], key[40];
+        static char value[1 << 20];
+        size_t value_len = 100;
+        int properties = 4;
+        char text[256], key[40];
         rd_kafka_topic_t *topic;
         rd_kafka_t *rk;
         double before;
         long count;
 
         if (argc < 4) {
-                fprintf(stderr, "usage: produce_cost BOOTSTRAP TOPIC COUNT [NAME=VALUE...]\n");
+                fprintf(stderr, "usage: produce_cost BOOTSTRAP TOPIC COUNT [BYTES] [NAME=VALUE...]\n");
                 return 2;
         }
         count = atol(argv[3]);
-        memset(value, 'v', sizeof(value));
+        if (argc > 4 && !strchr(argv[4], '=')) {
+                value_len = (size_t)atol(argv[4]);
+                if (!value_len || value_len > sizeof(value))
+                        return 2;
+                properties++;
+        }
+        memset(value, 'v', value_len);
         set(conf, "bootstrap.servers", argv[1]);
         set(conf, "linger.ms", "20");
         set(conf, "queue.buffering.max.messages", "1000000");
-        for (int i = 4; i < argc; i++) {
+        for (int i = properties; i < argc; i++) {
                 char *equals = strchr(argv[i], '=');
 
                 if (!equals)
@@ -76,7 +85,7 @@ int main(int argc, char **argv)
         for (long i = 0; i < count; i++) {
                 int len = snprintf(key, sizeof(key), "customer-%016lx", (unsigned long)(i * 2654435761u));
 
-                while (rd_kafka_produce(topic, RD_KAFKA_PARTITION_UA, RD_KAFKA_MSG_F_COPY, value, sizeof(value), key,
+                while (rd_kafka_produce(topic, RD_KAFKA_PARTITION_UA, RD_KAFKA_MSG_F_COPY, value, value_len, key,
                                         (size_t)len, NULL)) {
                         if (rd_kafka_last_error() != RD_KAFKA_RESP_ERR__QUEUE_FULL) {
                                 fprintf(stderr, "produce_cost: %s\n", rd_kafka_err2str(rd_kafka_last_error()));
