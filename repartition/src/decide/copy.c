@@ -413,7 +413,7 @@ static struct rp_copy_action recover(struct rp_copy *copy, const struct rp_copy_
                 return give_up(copy, answer);
         if (answer->err)
                 cause = *answer->err;
-        copy->error = cause;
+        copy->error = copy->stats.trouble = cause;
         if (++copy->recoveries_in_a_row > RECOVERIES_MAX)
                 return end(copy, rp_fail(&copy->error, RP_ERR_FATAL, "gave up after %d new starts without a commit: %.400s",
                                          RECOVERIES_MAX, cause.text));
@@ -620,10 +620,12 @@ struct rp_copy_action rp_copy_answer(struct rp_copy *copy, const struct rp_copy_
 
         copy->asked.fate = RP_COPY_PENDING; /* the loop has heard it with the action that it answers now */
         copy->is_stopping |= answer->wants_stop;
+        if (answer->transaction_ms > 0)
+                copy->config.transaction_ms = answer->transaction_ms;
         if (what == RP_COPY_COMMIT)
                 return on_committed(copy, answer);
         copy->now_ms = answer->now_ms;
-        if (what == RP_COPY_TAKE || what == RP_COPY_APPEND || what == RP_COPY_HOLD)
+        if (what == RP_COPY_READ || what == RP_COPY_TAKE || what == RP_COPY_APPEND || what == RP_COPY_HOLD)
                 copy->hold_ms = answer->hold_ms;
         switch (what) {
         case RP_COPY_TAKE:

@@ -84,7 +84,8 @@ struct rp_copy_answer {
         rp_err_t code;              /* every action: RP_OK, or what went wrong ... */
         const struct rp_error *err; /* ... in words; borrowed */
         bool wants_stop;            /* every action: commit what is open, then end. Need not be repeated */
-        int64_t hold_ms;            /* TAKE, APPEND, HOLD: do not go on for so long; 0: go on */
+        int64_t hold_ms;            /* READ, TAKE, APPEND, HOLD: do not go on for so long; 0: go on */
+        int64_t transaction_ms;     /* every action: the longest time for a transaction from now on; 0: as it was */
 
         size_t cnt;                 /* TAKE: records in the run */
         bool is_done;               /* TAKE: PASSES: every range is read to its end; cnt is 0 then */
@@ -111,6 +112,7 @@ struct rp_copy_stats {
         uint64_t passes;          /* taken part in */
         bool is_resumed;          /* stored progress was found at the start */
         bool is_stopped;          /* ended because the loop wanted to stop; progress is kept */
+        struct rp_error trouble;  /* why the last new start was needed; "" when none was */
 };
 
 struct rp_copy_lane; /* what is known of one partition */

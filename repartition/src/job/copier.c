@@ -102,7 +102,7 @@ static struct rp_copy_answer perform(struct loop *loop, const struct rp_copy_act
         return answer;
 }
 
-/* Between two runs: whoever governs the pace, and whoever may want to stop, is asked. */
+/* Before the first run and between two: whoever governs the pace, and whoever may want to stop, is asked. */
 static void look_around(struct loop *loop, struct rp_copy_answer *answer)
 {
         const struct rp_copier *job = loop->job;
@@ -110,6 +110,8 @@ static void look_around(struct loop *loop, struct rp_copy_answer *answer)
 
         if (job->hold)
                 answer->hold_ms = job->hold(job->hold_arg, answer->bytes, answer->records);
+        if (job->transaction_ms)
+                answer->transaction_ms = *job->transaction_ms;
         if (!job->tick)
                 return;
         rp_reader_progress(loop->reader, &done, &total);
@@ -130,7 +132,7 @@ static rp_err_t run(struct loop *loop)
                         break;
                 answer = perform(loop, &action);
                 if (answer.code == RP_OK && !answer.needs_transaction &&
-                    (action.what == RP_COPY_APPEND || action.what == RP_COPY_HOLD ||
+                    (action.what == RP_COPY_READ || action.what == RP_COPY_APPEND || action.what == RP_COPY_HOLD ||
                      (action.what == RP_COPY_TAKE && !answer.cnt)))
                         look_around(loop, &answer);
                 action = rp_copy_answer(&loop->copy, &answer);

@@ -34,8 +34,8 @@ struct rp_copier {
         void (*settled)(void *arg, bool is_committed);
 
         /**
-         * Asked between runs of records: how long to wait before more are read, in ms; 0: go on. Told what was written
-         * since it was asked last. While it makes the job wait it is asked again and again. May be NULL.
+         * Asked before the first and between runs of records: how long to wait before more are read, in ms; 0: go on. Told
+         * what was written since it was asked last. While it makes the job wait it is asked again and again. May be NULL.
          */
         int64_t (*hold)(void *arg, uint64_t bytes, uint64_t records);
 
@@ -43,6 +43,7 @@ struct rp_copier {
         bool (*tick)(void *arg, const struct rp_copy_stats *stats, uint64_t done, uint64_t total);
         void *arg;       /* of decide, settled and tick */
         void *hold_arg;  /* of hold: a governor of its own */
+        const int64_t *transaction_ms; /* in force instead of config's, looked at after hold; NULL: config's */
 };
 
 /**

@@ -75,6 +75,7 @@ static bool tick(void *arg, const struct rp_copy_stats *stats, uint64_t done, ui
         report_stats(run->report, stats);
         run->report->done = done;
         run->report->total = total;
+        run->report->trouble = *stats->trouble.text ? stats->trouble.text : NULL;
         return run->job->tick(run->job->arg, run->report);
 }
 
@@ -88,7 +89,7 @@ rp_err_t rp_rewrite_run(const struct rp_rewrite *rewrite, struct rp_rewrite_repo
                 .config = { .identity = rewrite->identity, .by = rewrite->by, .transaction_ms = rewrite->transaction_ms,
                             .transaction_bytes = (uint64_t)rewrite->transaction_bytes },
                 .decide = decide, .settled = settled, .tick = rewrite->tick ? tick : NULL, .arg = &run,
-                .hold = rewrite->hold, .hold_arg = rewrite->hold_arg,
+                .hold = rewrite->hold, .hold_arg = rewrite->hold_arg, .transaction_ms = rewrite->transaction_ms_now,
         };
         struct rp_copy_stats stats;
         rp_err_t rc;
@@ -96,5 +97,6 @@ rp_err_t rp_rewrite_run(const struct rp_rewrite *rewrite, struct rp_rewrite_repo
         *report = (struct rp_rewrite_report){ .misplaced_is_known = !pin || pin == rewrite->source->partition_cnt };
         rc = rp_copier_run(&copier, &stats, err);
         report_stats(report, &stats);
+        report->trouble = NULL;
         return rc;
 }

@@ -29,6 +29,7 @@ struct rp_rewrite_report {
         bool is_stopped;          /* the caller asked to stop; progress is kept */
         uint64_t done, total;     /* offsets of the current pass, for a progress line */
         uint64_t uncommitted;     /* records in the open transaction */
+        const char *trouble;      /* why the last new start was needed; for tick() alone, NULL: none was */
 };
 
 struct rp_rewrite {
@@ -44,6 +45,7 @@ struct rp_rewrite {
         void *arg;
         int64_t (*hold)(void *arg, uint64_t bytes, uint64_t records); /* see rp_copier; may be NULL */
         void *hold_arg;
+        const int64_t *transaction_ms_now; /* see rp_copier.transaction_ms; may be NULL */
 };
 
 /**
