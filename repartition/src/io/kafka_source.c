@@ -8,6 +8,8 @@
 
 #include "clock.h"
 #include "io/cluster.h"
+#include "io/kafka_message.h"
+#include "io/offsets.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -23,8 +25,7 @@ struct lane {
         rd_kafka_message_t **messages; /* the current batch; a slot is NULL once a sink took the message over */
         struct rp_record *records;
         size_t cnt;
-        struct rp_header *headers;     /* of the current batch's records, if wanted */
-        size_t header_cnt, header_cap;
+        struct rp_header_pool headers; /* of the current batch's records, if wanted */
         int64_t next, end;
         int64_t asked_ms, waited_ms;   /* when fetch was last called in vain, and for how long nothing came */
         bool running;
@@ -53,8 +54,8 @@ static struct kafka_source *self(struct rp_source *base)
  * Up to 2.1 a partition whose queue reached its limit is left alone for a whole second, so the queue must hold more
  * than a second of traffic. From 2.2 on that pause can be set, and small queues are as fast and cheaper.
  */
-static rp_err_t tune_queues(struct kafka_source *source, rd_kafka_conf_t *conf, const struct rp_client_config *config,
-                            int64_t memory_bytes, int32_t partition_cnt, struct rp_error *err)
+rp_err_t rp_kafka_tune_queues(rd_kafka_conf_t *conf, const struct rp_client_config *config, int64_t memory_bytes,
+                              int32_t partition_cnt, char *regime, size_t size, struct rp_error *err)
 {
         bool is_small = rd_kafka_version() >= RP_RDKAFKA_2_2_0;
         int64_t kbytes, records, fetch_bytes;
@@ -75,7 +76,7 @@ static rp_err_t tune_queues(struct kafka_source *source, rd_kafka_conf_t *conf, 
                 rc = rp_client_tune(conf, config, "queued.max.messages.kbytes", kbytes, err);
         if (rc == RP_OK)
                 rc = rp_client_tune(conf, config, "fetch.message.max.bytes", fetch_bytes, err);
-        snprintf(source->regime, sizeof(source->regime),
+        snprintf(regime, size,
                  "librdkafka %s, %s queues: %" PRId64 " records or %" PRId64 " KiB a partition", rd_kafka_version_str(),
                  is_small ? "small" : "large (this version cannot refill small ones quickly)", records, kbytes);
         return rc;
@@ -105,40 +106,6 @@ static rd_kafka_conf_t *make_conf(const struct rp_kafka_source_config *config, c
 
 /* ---- asking ---------------------------------------------------------------------------------------------------- */
 
-/*
- * ListOffsets for all partitions at once. librdkafka passes the times -1 and -2 through, which the protocol defines as
- * the end (with read_committed: the last stable offset) and the beginning.
- */
-static rp_err_t list_offsets(struct rp_client *client, const char *topic, int64_t time, int timeout_ms,
-                             rd_kafka_topic_partition_list_t *list, struct rp_error *err)
-{
-        int64_t began = rp_clock_ms(), deadline = began + timeout_ms;
-
-        for (;;) {
-                rd_kafka_resp_err_t kerr;
-                int64_t left = deadline - rp_clock_ms();
-                bool may_pass;
-
-                for (int i = 0; i < list->cnt; i++) {
-                        list->elems[i].offset = time;
-                        list->elems[i].err = RD_KAFKA_RESP_ERR_NO_ERROR;
-                }
-                kerr = rd_kafka_offsets_for_times(client->rk, list, left > 5000 ? 5000 : left > 0 ? (int)left : 1);
-                for (int i = 0; i < list->cnt && !kerr; i++)
-                        kerr = list->elems[i].err;
-                if (!kerr)
-                        return RP_OK;
-                rp_client_serve(client, 100);
-                /* A broker that is starting does not know the topic yet. */
-                may_pass = rp_err_from_kafka(kerr) == RP_ERR_RETRY ||
-                           (rp_clock_ms() - began < CONNECT_MS && (kerr == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART ||
-                                                                   kerr == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC ||
-                                                                   kerr == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION));
-                if (!may_pass || rp_clock_ms() >= deadline)
-                        return rp_fail_resp(err, client, kerr, "cannot ask for the offsets of topic \"%s\"", topic);
-        }
-}
-
 static rp_err_t source_bounds(struct rp_source *base, struct rp_range *ranges, struct rp_error *err)
 {
         struct kafka_source *source = self(base);
@@ -147,11 +114,11 @@ static rp_err_t source_bounds(struct rp_source *base, struct rp_range *ranges, s
 
         for (int32_t p = 0; p < base->partition_cnt; p++)
                 rd_kafka_topic_partition_list_add(list, source->topic, p);
-        rc = list_offsets(&source->client, source->topic, RD_KAFKA_OFFSET_BEGINNING, source->timeout_ms, list, err);
+        rc = rp_offsets_list(&source->client, source->topic, RD_KAFKA_OFFSET_BEGINNING, source->timeout_ms, list, err);
         for (int32_t p = 0; rc == RP_OK && p < base->partition_cnt; p++)
                 ranges[list->elems[p].partition].first = list->elems[p].offset;
         if (rc == RP_OK)
-                rc = list_offsets(&source->client, source->topic, RD_KAFKA_OFFSET_END, source->timeout_ms, list, err);
+                rc = rp_offsets_list(&source->client, source->topic, RD_KAFKA_OFFSET_END, source->timeout_ms, list, err);
         for (int32_t p = 0; rc == RP_OK && p < base->partition_cnt; p++)
                 ranges[list->elems[p].partition].end = list->elems[p].offset;
         rd_kafka_topic_partition_list_destroy(list);
@@ -165,7 +132,7 @@ static void release_batch(struct lane *lane)
         for (size_t i = 0; i < lane->cnt; i++)
                 if (lane->messages[i])
                         rd_kafka_message_destroy(lane->messages[i]);
-        lane->cnt = lane->header_cnt = 0;
+        lane->cnt = lane->headers.cnt = 0;
 }
 
 /* Stops fetching and drops what was fetched ahead. */
@@ -187,7 +154,7 @@ static void release_lane(struct lane *lane)
         release_batch(lane);
         free(lane->messages);
         free(lane->records);
-        free(lane->headers);
+        free(lane->headers.items);
         *lane = (struct lane){ .next = lane->next, .end = lane->end };
 }
 
@@ -216,53 +183,6 @@ static rp_err_t source_start(struct rp_source *base, const struct rp_range *rang
                 lane->running = true;
         }
         return RP_OK;
-}
-
-static rp_err_t list_headers(struct lane *lane, const rd_kafka_message_t *message, struct rp_record *rec,
-                             struct rp_error *err)
-{
-        rd_kafka_headers_t *headers;
-        size_t cnt;
-
-        if (rd_kafka_message_headers(message, &headers) != RD_KAFKA_RESP_ERR_NO_ERROR)
-                return RP_OK; /* has none */
-        cnt = rd_kafka_header_cnt(headers);
-        if (lane->header_cnt + cnt > lane->header_cap) {
-                size_t cap = 2 * (lane->header_cnt + cnt);
-                struct rp_header *grown = realloc(lane->headers, cap * sizeof(*grown));
-
-                if (!grown)
-                        return rp_fail(err, RP_ERR_FATAL, "out of memory for record headers");
-                lane->headers = grown;
-                lane->header_cap = cap;
-        }
-        for (size_t i = 0; i < cnt; i++) {
-                struct rp_header *header = &lane->headers[lane->header_cnt + i];
-
-                rd_kafka_header_get_all(headers, i, &header->name, &header->value, &header->value_len);
-        }
-        rec->header_cnt = cnt; /* rec->headers is set when the batch is complete and the array stays where it is */
-        lane->header_cnt += cnt;
-        return RP_OK;
-}
-
-static struct rp_record view(rd_kafka_message_t **slot)
-{
-        const rd_kafka_message_t *message = *slot;
-        rd_kafka_timestamp_type_t type;
-        int64_t timestamp = rd_kafka_message_timestamp(message, &type);
-
-        return (struct rp_record){
-                .partition = message->partition,
-                .offset = message->offset,
-                .timestamp_ms = type == RD_KAFKA_TIMESTAMP_NOT_AVAILABLE ? -1 : timestamp,
-                .log_append_time = type == RD_KAFKA_TIMESTAMP_LOG_APPEND_TIME,
-                .key = message->key,
-                .key_len = message->key_len,
-                .value = message->payload,
-                .value_len = message->len,
-                .native = slot,
-        };
 }
 
 /* Which records a range lost, in numbers, while it was not yet read. */
@@ -331,17 +251,16 @@ static rp_err_t take(struct kafka_source *source, int32_t partition, size_t got,
                         lane->next = lane->end;
                 } else if (message->offset >= lane->next) {
                         lane->messages[lane->cnt] = message;
-                        lane->records[lane->cnt] = view(&lane->messages[lane->cnt]);
+                        lane->records[lane->cnt] = rp_message_view(&lane->messages[lane->cnt]);
                         lane->next = message->offset + 1;
                         if (source->headers)
-                                rc = list_headers(lane, message, &lane->records[lane->cnt], err);
+                                rc = rp_message_list_headers(&lane->headers, message, &lane->records[lane->cnt], err);
                         lane->cnt++;
                         continue;
                 }
                 rd_kafka_message_destroy(message);
         }
-        for (size_t i = 0, at = 0; i < lane->cnt; at += lane->records[i++].header_cnt)
-                lane->records[i].headers = lane->records[i].header_cnt ? &lane->headers[at] : NULL;
+        rp_message_join_headers(&lane->headers, lane->records, lane->cnt);
         return rc;
 }
 
@@ -473,7 +392,8 @@ rp_err_t rp_kafka_source_new(struct rp_source **out, const struct rp_kafka_sourc
                 goto fail;
         }
         conf = make_conf(config, "read_committed", err);
-        rc = conf ? tune_queues(source, conf, config->client, config->memory_bytes, source->base.partition_cnt, err)
+        rc = conf ? rp_kafka_tune_queues(conf, config->client, config->memory_bytes, source->base.partition_cnt,
+                                         source->regime, sizeof(source->regime), err)
                   : err->code;
         if (rc != RP_OK) {
                 if (conf)
@@ -531,7 +451,7 @@ rp_err_t rp_kafka_source_await_stable(struct rp_source *base, const struct rp_cl
         for (int32_t p = 0; p < base->partition_cnt; p++)
                 rd_kafka_topic_partition_list_add(ends, source->topic, p);
         if (rc == RP_OK)
-                rc = list_offsets(&scout, source->topic, RD_KAFKA_OFFSET_END, source->timeout_ms, ends, err);
+                rc = rp_offsets_list(&scout, source->topic, RD_KAFKA_OFFSET_END, source->timeout_ms, ends, err);
         while (rc == RP_OK) {
                 rc = source_bounds(base, bounds, err);
                 if (rc != RP_OK || reaches(bounds, ends) || rp_clock_ms() >= deadline)

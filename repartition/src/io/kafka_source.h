@@ -39,4 +39,14 @@ const char *rp_kafka_source_regime(const struct rp_source *source);
 
 /** The source's consumer, for questions to the cluster. Borrowed. */
 struct rp_client *rp_kafka_source_client(struct rp_source *source);
+
+#ifdef RP_WITH_RDKAFKA
+/**
+ * Sets how far a reading client fetches ahead: its memory, divided by the partitions that it may read.
+ * @param memory_bytes  0: a default that is fast
+ * @param regime        what was chosen, for a log
+ */
+rp_err_t rp_kafka_tune_queues(rd_kafka_conf_t *conf, const struct rp_client_config *config, int64_t memory_bytes,
+                              int32_t partition_cnt, char *regime, size_t size, struct rp_error *err);
+#endif
 #endif

@@ -1,0 +1,52 @@
+#define RP_WITH_RDKAFKA
+#include "io/offsets.h"
+
+#include "clock.h"
+
+enum { STARTING_MS = 10000 /* for so long a broker that is starting may not know a topic yet */ };
+
+/* librdkafka passes the times -1 and -2 through to the brokers. */
+rp_err_t rp_offsets_list(struct rp_client *client, const char *topic, int64_t time_ms, int timeout_ms,
+                         rd_kafka_topic_partition_list_t *list, struct rp_error *err)
+{
+        int64_t began = rp_clock_ms(), deadline = began + timeout_ms;
+
+        for (;;) {
+                rd_kafka_resp_err_t kerr;
+                int64_t left = deadline - rp_clock_ms();
+                bool may_pass;
+
+                for (int i = 0; i < list->cnt; i++) {
+                        list->elems[i].offset = time_ms;
+                        list->elems[i].err = RD_KAFKA_RESP_ERR_NO_ERROR;
+                }
+                kerr = rd_kafka_offsets_for_times(client->rk, list, left > 5000 ? 5000 : left > 0 ? (int)left : 1);
+                for (int i = 0; i < list->cnt && !kerr; i++)
+                        kerr = list->elems[i].err;
+                if (!kerr)
+                        return RP_OK;
+                rp_client_serve(client, 100);
+                may_pass = rp_err_from_kafka(kerr) == RP_ERR_RETRY ||
+                           (rp_clock_ms() - began < STARTING_MS && (kerr == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART ||
+                                                                    kerr == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC ||
+                                                                    kerr == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION));
+                if (!may_pass || rp_clock_ms() >= deadline)
+                        return rp_fail_resp(err, client, kerr, "cannot ask for the offsets of topic \"%s\"", topic);
+        }
+}
+
+rp_err_t rp_offsets_at(struct rp_client *client, const char *topic, int32_t partition_cnt, int64_t time_ms, int timeout_ms,
+                       int64_t *offsets, struct rp_error *err)
+{
+        rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(partition_cnt);
+        rp_err_t rc;
+
+        for (int32_t p = 0; p < partition_cnt; p++)
+                rd_kafka_topic_partition_list_add(list, topic, p);
+        rc = rp_offsets_list(client, topic, time_ms, timeout_ms, list, err);
+        /* librdkafka answers "no record that new" with its word for the end. */
+        for (int i = 0; rc == RP_OK && i < list->cnt; i++)
+                offsets[list->elems[i].partition] = list->elems[i].offset >= 0 ? list->elems[i].offset : -1;
+        rd_kafka_topic_partition_list_destroy(list);
+        return rc;
+}
