@@ -11,6 +11,22 @@ bool rp_progress_init(struct rp_progress *progress, int32_t cnt)
         return progress->marks;
 }
 
+bool rp_progress_grow(struct rp_progress *progress, int32_t cnt)
+{
+        struct rp_mark *grown;
+
+        if (cnt <= progress->cnt)
+                return true;
+        grown = realloc(progress->marks, (size_t)cnt * sizeof(*grown));
+        if (!grown)
+                return false;
+        for (int32_t p = progress->cnt; p < cnt; p++)
+                grown[p] = (struct rp_mark){ .partition = p, .next = -1 };
+        progress->marks = grown;
+        progress->cnt = cnt;
+        return true;
+}
+
 void rp_progress_release(struct rp_progress *progress)
 {
         for (int32_t p = 0; progress->marks && p < progress->cnt; p++)

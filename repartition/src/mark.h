@@ -28,6 +28,9 @@ struct rp_progress {
 bool rp_progress_init(struct rp_progress *progress, int32_t cnt);
 void rp_progress_release(struct rp_progress *progress);
 
+/** Adds empty marks up to cnt. false when out of memory; what is there stays. */
+bool rp_progress_grow(struct rp_progress *progress, int32_t cnt);
+
 /** Replaces one mark; the note is copied (NULL allowed). false when out of memory. */
 bool rp_progress_set(struct rp_progress *progress, int32_t partition, int64_t next, const char *note);
 

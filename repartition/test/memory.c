@@ -332,6 +332,18 @@ static rp_err_t sink_commit(struct rp_sink *base, const struct rp_mark *marks, s
         return hit ? err->code : rc;
 }
 
+static rp_err_t sink_abort(struct rp_sink *base, struct rp_error *err)
+{
+        struct memory_sink *sink = (struct memory_sink *)base;
+        bool happens, hit = faults_hit(sink->faults, &happens, err);
+        rp_err_t rc = hit ? err->code : check_alive(sink, err);
+
+        sink->is_doomed |= rc != RP_OK;
+        if (rc == RP_OK)
+                drop_open(sink);
+        return rc;
+}
+
 static void sink_free(struct rp_sink *base)
 {
         struct memory_sink *sink = (struct memory_sink *)base;
@@ -341,7 +353,7 @@ static void sink_free(struct rp_sink *base)
 }
 
 static const struct rp_sink_ops memory_sink_ops = { sink_stored, sink_recover, sink_begin, sink_append, sink_commit,
-                                                    sink_free };
+                                                    sink_abort, sink_free };
 
 struct rp_sink *memory_sink_new(struct memory_cluster *cluster, struct faults *faults)
 {

@@ -61,6 +61,40 @@ void rp_copy_release(struct rp_copy *copy)
         *copy = (struct rp_copy){ 0 };
 }
 
+static bool grow(void **array, size_t size, int32_t from, int32_t to)
+{
+        char *grown = realloc(*array, size * (size_t)to);
+
+        if (!grown)
+                return false;
+        memset(grown + size * (size_t)from, 0, size * (size_t)(to - from));
+        *array = grown;
+        return true;
+}
+
+bool rp_copy_grow(struct rp_copy *copy, int32_t cnt)
+{
+        int32_t from = copy->config.partition_cnt;
+
+        if (cnt <= from)
+                return true;
+        if (!grow((void **)&copy->bounds, sizeof(*copy->bounds), from, cnt) ||
+            !grow((void **)&copy->ranges, sizeof(*copy->ranges), from, cnt) ||
+            !grow((void **)&copy->lanes, sizeof(*copy->lanes), from, cnt) ||
+            !grow((void **)&copy->marks, sizeof(*copy->marks), from, cnt) || !rp_progress_grow(&copy->seen, cnt) ||
+            !rp_progress_grow(&copy->stored, cnt))
+                return false;
+        for (int32_t p = from; p < cnt; p++)
+                copy->lanes[p].position = -1;
+        copy->config.partition_cnt = cnt;
+        return true;
+}
+
+bool rp_copy_is_held(const struct rp_copy *copy, int32_t partition)
+{
+        return copy->lanes[partition].is_held;
+}
+
 int64_t rp_copy_position(const struct rp_copy *copy, int32_t partition)
 {
         return copy->lanes[partition].position;
@@ -510,6 +544,22 @@ static struct rp_copy_action on_recovered(struct rp_copy *copy, const struct rp_
         return next_pass(copy);
 }
 
+/* GROUP: where the loop chose to begin is stored soon, so that another member or a new start makes the same choice. */
+static struct rp_copy_action on_reading(struct rp_copy *copy, const struct rp_copy_answer *answer)
+{
+        if (answer->code != RP_OK)
+                return give_up(copy, answer);
+        for (int32_t p = 0; copy->config.form == RP_COPY_GROUP && p < copy->config.partition_cnt; p++) {
+                struct rp_copy_lane *lane = &copy->lanes[p];
+
+                if (!lane->is_held || lane->position >= 0 || copy->ranges[p].first < 0)
+                        continue;
+                lane->position = copy->ranges[p].first;
+                mark_dirty(copy);
+        }
+        return proceed(copy);
+}
+
 static struct rp_copy_action on_rebalance(struct rp_copy *copy, const struct rp_copy_answer *answer)
 {
         copy->recoveries_in_a_row = 0;
@@ -540,6 +590,10 @@ static struct rp_copy_action on_taken(struct rp_copy *copy, const struct rp_copy
         }
         if (answer->rebalance != RP_COPY_KEEPS)
                 return on_rebalance(copy, answer);
+        if (answer->has_moved) {
+                copy->lanes[answer->partition].position = answer->next;
+                mark_dirty(copy);
+        }
         if (answer->is_done) {
                 copy->is_done = true;
                 for (int32_t p = 0; p < copy->config.partition_cnt; p++) /* past control records at the ends, too */
@@ -639,7 +693,7 @@ struct rp_copy_action rp_copy_answer(struct rp_copy *copy, const struct rp_copy_
         case RP_COPY_RECOVER:
                 return on_recovered(copy, answer);
         case RP_COPY_READ:
-                return answer->code == RP_OK ? proceed(copy) : give_up(copy, answer);
+                return on_reading(copy, answer);
         case RP_COPY_BEGIN:
                 copy->opened_ms = copy->now_ms;
                 if (answer->code != RP_OK)

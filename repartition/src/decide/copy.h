@@ -54,7 +54,7 @@ typedef enum {
         RP_COPY_LOOK,    /* read the stored progress into copy->seen; disturb nobody. GROUP: of the partitions held */
         RP_COPY_RECOVER, /* make the producer anew, which fences and aborts; then read the progress into copy->seen */
         RP_COPY_READ,    /* read copy->ranges from now on. PASSES: and nothing else. GROUP: where a range is not empty;
-                            first is -1 where nothing is stored: the loop's own choice */
+                            first is -1 where nothing is stored: the loop's own choice, which it writes there */
         RP_COPY_TAKE,    /* get the next run of records, waiting up to wait_ms */
         RP_COPY_BEGIN,   /* begin a transaction */
         RP_COPY_APPEND,  /* go through the run that was taken last, from where the last APPEND stopped */
@@ -88,9 +88,10 @@ struct rp_copy_answer {
         int64_t transaction_ms;     /* every action: the longest time for a transaction from now on; 0: as it was */
 
         size_t cnt;                 /* TAKE: records in the run */
+        bool has_moved;             /* TAKE, GROUP, with cnt 0: nothing is left before `next`, not even control records */
         bool is_done;               /* TAKE: PASSES: every range is read to its end; cnt is 0 then */
-        int32_t partition;          /* TAKE, with cnt > 0: of the run */
-        int64_t next;               /* TAKE, with cnt > 0: where reading goes on in it after the run */
+        int32_t partition;          /* TAKE, with cnt > 0 or has_moved: of the run */
+        int64_t next;               /* TAKE, with cnt > 0 or has_moved: where reading goes on in it after the run */
 
         bool needs_transaction;     /* APPEND: stopped before a record to be written, since no transaction was open */
         uint64_t records, bytes;    /* APPEND: appended by this action */
@@ -148,6 +149,9 @@ struct rp_copy {
 bool rp_copy_init(struct rp_copy *copy, const struct rp_copy_config *config);
 void rp_copy_release(struct rp_copy *copy);
 
+/** GROUP: makes room for partitions that the source got since, before a TAKE that names them is answered. */
+bool rp_copy_grow(struct rp_copy *copy, int32_t partition_cnt);
+
 /** The first action. */
 struct rp_copy_action rp_copy_begin(struct rp_copy *copy, int64_t now_ms);
 
@@ -159,6 +163,9 @@ static inline bool rp_copy_is_open(const struct rp_copy *copy)
 {
         return copy->is_open;
 }
+
+/** True for a partition that is this run's own: by the config, or as the group has it. */
+bool rp_copy_is_held(const struct rp_copy *copy, int32_t partition);
 
 /** Where the job stands in a partition: everything before it is in the open transaction or stored. -1: not read here. */
 int64_t rp_copy_position(const struct rp_copy *copy, int32_t partition);

@@ -20,16 +20,12 @@ static rp_err_t take(struct rp_progress *progress, const rd_kafka_topic_partitio
         return RP_OK;
 }
 
-rp_err_t rp_kafka_progress(struct rp_source *source, struct rp_progress *progress, int timeout_ms,
-                           struct rp_error *err)
+rp_err_t rp_kafka_progress_ask(struct rp_client *client, rd_kafka_topic_partition_list_t *list,
+                               struct rp_progress *progress, int timeout_ms, struct rp_error *err)
 {
-        struct rp_client *client = rp_kafka_source_client(source);
         int64_t deadline = rp_clock_ms() + timeout_ms;
-        rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(source->partition_cnt);
         rp_err_t rc;
 
-        for (int32_t p = 0; p < source->partition_cnt; p++)
-                rd_kafka_topic_partition_list_add(list, source->topic, p);
         for (;;) {
                 int64_t left = deadline - rp_clock_ms();
                 rd_kafka_resp_err_t kerr =
@@ -37,19 +33,26 @@ rp_err_t rp_kafka_progress(struct rp_source *source, struct rp_progress *progres
 
                 for (int i = 0; i < list->cnt && !kerr; i++)
                         kerr = list->elems[i].err;
-                if (!kerr) {
-                        rc = take(progress, list, err);
-                        break;
-                }
+                if (!kerr)
+                        return take(progress, list, err);
                 rp_client_serve(client, 50);
                 rc = rp_err_from_kafka(kerr);
-                if (rc != RP_ERR_RETRY || rp_clock_ms() >= deadline) {
-                        rp_fail_resp(err, client, kerr, "cannot read the job's stored progress");
-                        break;
-                }
+                if (rc != RP_ERR_RETRY || rp_clock_ms() >= deadline)
+                        return rp_fail_resp(err, client, kerr, "cannot read the job's stored progress");
                 for (int i = 0; i < list->cnt; i++)
                         list->elems[i].err = RD_KAFKA_RESP_ERR_NO_ERROR;
         }
+}
+
+rp_err_t rp_kafka_progress(struct rp_source *source, struct rp_progress *progress, int timeout_ms,
+                           struct rp_error *err)
+{
+        rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(source->partition_cnt);
+        rp_err_t rc;
+
+        for (int32_t p = 0; p < source->partition_cnt; p++)
+                rd_kafka_topic_partition_list_add(list, source->topic, p);
+        rc = rp_kafka_progress_ask(rp_kafka_source_client(source), list, progress, timeout_ms, err);
         rd_kafka_topic_partition_list_destroy(list);
         return rc;
 }

@@ -2,6 +2,7 @@
 #include "io/kafka_sink.h"
 
 #include "clock.h"
+#include "io/kafka_group.h"
 #include "io/zero_time.h"
 
 #include <inttypes.h>
@@ -21,10 +22,10 @@ struct kafka_sink {
         struct rp_client client; /* first: it is the opaque of librdkafka's callbacks */
         struct rp_sink base;
         const struct rp_client_config *config;
-        struct rp_source *source;
-        char *job, *topic;
+        struct rp_source *source; /* one of these two */
+        struct rp_group *member;
+        char *job, *topic, *id;
         rd_kafka_topic_t *rkt;
-        rd_kafka_consumer_group_metadata_t *group;
         int64_t batch_bytes_max;
         int timeout_ms;
         bool is_open;
@@ -103,7 +104,7 @@ static rp_err_t make_conf(struct kafka_sink *sink, rd_kafka_conf_t **out, struct
                 queue_kbytes = INT32_MAX;
         rc = rp_client_set_all(conf, fixed, err);
         if (rc == RP_OK)
-                rc = rp_client_set(conf, "transactional.id", sink->job, err);
+                rc = rp_client_set(conf, "transactional.id", sink->id, err);
         if (rc == RP_OK)
                 rc = rp_client_tune(conf, config, "transaction.timeout.ms", RP_TRANSACTION_TIMEOUT_MS, err);
         if (rc == RP_OK)
@@ -174,18 +175,26 @@ static rp_err_t init_transactions(struct kafka_sink *sink, struct rp_error *err)
                 rp_err_t rc;
 
                 rc = rp_fail_kafka(err, &sink->client, rd_kafka_init_transactions(sink->client.rk, wait),
-                                   "cannot begin transactions as \"%s\"", sink->job);
+                                   "cannot begin transactions as \"%s\"", sink->id);
                 rp_client_serve(&sink->client, 0);
                 if (rc != RP_ERR_RETRY || rp_clock_ms() >= deadline)
                         return rc;
         }
 }
 
+static rp_err_t read_progress(struct kafka_sink *sink, struct rp_progress *progress, int timeout_ms, struct rp_error *err)
+{
+        if (sink->member)
+                return sink->member->ops->stored(sink->member, progress, timeout_ms, err);
+        return rp_kafka_progress(sink->source, progress, timeout_ms, err);
+}
+
 static rp_err_t sink_stored(struct rp_sink *base, struct rp_progress *progress, struct rp_error *err)
 {
         struct kafka_sink *sink = self(base);
 
-        return rp_kafka_progress(sink->source, progress, PEEK_MS, err);
+        /* A member joins by this look: the end of a transaction that another one has left open is waited for. */
+        return read_progress(sink, progress, sink->member ? sink->timeout_ms : PEEK_MS, err);
 }
 
 static rp_err_t sink_recover(struct rp_sink *base, struct rp_progress *progress, struct rp_error *err)
@@ -198,7 +207,7 @@ static rp_err_t sink_recover(struct rp_sink *base, struct rp_progress *progress,
         if (rc == RP_OK)
                 rc = init_transactions(sink, err);
         if (rc == RP_OK)
-                rc = rp_kafka_progress(sink->source, progress, sink->timeout_ms, err);
+                rc = read_progress(sink, progress, sink->timeout_ms, err);
         return rc;
 }
 
@@ -314,27 +323,49 @@ static rp_err_t sink_commit(struct rp_sink *base, const struct rp_mark *marks, s
 {
         struct kafka_sink *sink = self(base);
         rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)cnt);
-        rp_err_t rc;
+        const char *topic = sink->member ? sink->member->topic : sink->source->topic;
+        rd_kafka_consumer_group_metadata_t *group = NULL;
+        rp_err_t rc = RP_OK;
 
         for (size_t i = 0; i < cnt; i++) {
-                rd_kafka_topic_partition_t *at =
-                        rd_kafka_topic_partition_list_add(list, sink->source->topic, marks[i].partition);
+                rd_kafka_topic_partition_t *at = rd_kafka_topic_partition_list_add(list, topic, marks[i].partition);
 
                 at->offset = marks[i].next;
                 at->metadata = marks[i].note ? strdup(marks[i].note) : NULL;
                 at->metadata_size = at->metadata ? strlen(at->metadata) : 0;
         }
-        rc = rp_fail_kafka(err, &sink->client,
-                           rd_kafka_send_offsets_to_transaction(sink->client.rk, list, sink->group, sink->timeout_ms),
-                           "cannot add the progress to the transaction");
+        if (!sink->member)
+                group = rd_kafka_consumer_group_metadata_new(sink->job);
+        else
+                rc = rp_kafka_group_metadata(sink->member, &group, err);
+        if (rc == RP_OK)
+                rc = rp_fail_kafka(err, &sink->client,
+                                   rd_kafka_send_offsets_to_transaction(sink->client.rk, list, group, sink->timeout_ms),
+                                   "cannot add the progress to the transaction");
         if (rc == RP_OK)
                 rc = rp_fail_kafka(err, &sink->client, rd_kafka_commit_transaction(sink->client.rk, sink->timeout_ms),
                                    "cannot commit the transaction");
         rd_kafka_topic_partition_list_destroy(list);
+        if (group)
+                rd_kafka_consumer_group_metadata_destroy(group);
         rc = judge(sink, rc, err);
         if (rc == RP_OK)
                 sink->is_open = false;
         return rc;
+}
+
+static rp_err_t sink_abort(struct rp_sink *base, struct rp_error *err)
+{
+        struct kafka_sink *sink = self(base);
+        rp_err_t rc = rp_fail_kafka(err, &sink->client, rd_kafka_abort_transaction(sink->client.rk, sink->timeout_ms),
+                                    "cannot abort the transaction");
+
+        if (rc != RP_OK)
+                return judge(sink, rc, err);
+        rp_client_serve(&sink->client, 0); /* the reports of records that were purged */
+        sink->failure = (struct rp_error){ .code = RP_OK };
+        sink->is_open = false;
+        return RP_OK;
 }
 
 static void sink_free(struct rp_sink *base)
@@ -349,8 +380,7 @@ static void sink_free(struct rp_sink *base)
                         rd_kafka_error_destroy(kerr);
         }
         close_producer(sink);
-        if (sink->group)
-                rd_kafka_consumer_group_metadata_destroy(sink->group);
+        free(sink->id);
         free(sink->job);
         free(sink->topic);
         free(sink);
@@ -362,15 +392,30 @@ static const struct rp_sink_ops kafka_sink_ops = {
         .begin = sink_begin,
         .append = sink_append,
         .commit = sink_commit,
+        .abort = sink_abort,
         .free = sink_free,
 };
+
+rp_err_t rp_kafka_sink_count(struct rp_sink *base, int timeout_ms, int32_t *cnt, struct rp_error *err)
+{
+        struct kafka_sink *sink = self(base);
+        const rd_kafka_metadata_t *found = NULL;
+        rd_kafka_resp_err_t kerr = rd_kafka_metadata(sink->client.rk, 0, sink->rkt, &found, timeout_ms);
+
+        if (!kerr && found->topic_cnt == 1)
+                kerr = found->topics[0].err;
+        *cnt = !kerr && found->topic_cnt == 1 ? found->topics[0].partition_cnt : 0;
+        if (found)
+                rd_kafka_metadata_destroy(found);
+        return kerr ? rp_fail_resp(err, &sink->client, kerr, "cannot look at topic \"%s\"", sink->topic) : RP_OK;
+}
 
 rp_err_t rp_kafka_sink_new(struct rp_sink **out, const struct rp_kafka_sink_config *config, struct rp_error *err)
 {
         struct kafka_sink *sink = calloc(1, sizeof(*sink));
 
         if (!sink || !(sink->job = strdup(config->job)) || !(sink->topic = strdup(config->topic)) ||
-            !(sink->group = rd_kafka_consumer_group_metadata_new(config->job))) {
+            !(sink->id = strdup(config->transactional_id ? config->transactional_id : config->job))) {
                 if (sink)
                         sink_free(&sink->base);
                 return rp_fail(err, RP_ERR_FATAL, "out of memory");
@@ -378,6 +423,7 @@ rp_err_t rp_kafka_sink_new(struct rp_sink **out, const struct rp_kafka_sink_conf
         sink->base = (struct rp_sink){ .ops = &kafka_sink_ops, .partition_cnt = config->partition_cnt };
         sink->config = config->client;
         sink->source = config->source;
+        sink->member = config->group;
         sink->batch_bytes_max = config->batch_bytes_max;
         sink->timeout_ms = config->timeout_ms;
         *out = &sink->base;

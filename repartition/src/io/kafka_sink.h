@@ -10,6 +10,7 @@
 
 #include "io/sink.h"
 #include "io/client.h"
+#include "io/group.h"
 #include "io/source.h"
 
 /** An open transaction is given up by the cluster after this time, and readers are held back no longer by a dead job. */
@@ -19,6 +20,12 @@ struct rp_kafka_sink_config {
         const struct rp_client_config *client; /* borrowed while the sink lives */
         struct rp_source *source; /* a Kafka source whose group is `job`; borrowed, must outlive the sink */
         const char *job;          /* group and transactional.id: one job, one name */
+        /**
+         * In a consumer group of several members, instead of source: its progress is stored as that of the member that we
+         * are, and refused once we are no longer. Borrowed, must outlive the sink.
+         */
+        struct rp_group *group;
+        const char *transactional_id; /* of this member alone; NULL: the job's name */
         const char *topic;
         int32_t partition_cnt;
         int64_t batch_bytes_max;  /* the topic's max.message.bytes; 0: not known */
@@ -34,5 +41,14 @@ rp_err_t rp_kafka_sink_new(struct rp_sink **sink, const struct rp_kafka_sink_con
  */
 rp_err_t rp_kafka_progress(struct rp_source *source, struct rp_progress *progress, int timeout_ms,
                            struct rp_error *err);
+
+/** The number of partitions that the target has now. A change is for the caller to judge: a sink's count is fixed. */
+rp_err_t rp_kafka_sink_count(struct rp_sink *sink, int timeout_ms, int32_t *cnt, struct rp_error *err);
+
+#ifdef RP_WITH_RDKAFKA
+/** The same for the partitions in the list, through any consumer of the group. */
+rp_err_t rp_kafka_progress_ask(struct rp_client *client, rd_kafka_topic_partition_list_t *list,
+                               struct rp_progress *progress, int timeout_ms, struct rp_error *err);
+#endif
 
 #endif

@@ -36,6 +36,9 @@ struct rp_sink_ops {
         /** Makes everything since begin() visible together with these marks, or nothing of it. */
         rp_err_t (*commit)(struct rp_sink *sink, const struct rp_mark *marks, size_t cnt, struct rp_error *err);
 
+        /** Makes everything since begin() void. After an error only recover() helps. */
+        rp_err_t (*abort)(struct rp_sink *sink, struct rp_error *err);
+
         /** Aborts what is open, if there is time, and frees. */
         void (*free)(struct rp_sink *sink);
 };
