@@ -1,0 +1,336 @@
+#include "job/follow.h"
+
+#include "clock.h"
+#include "job/copier.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+        SLICE_MS = 100,   /* of a wait, between two ticks */
+        STATUS_MS = 200,  /* between two looks at positions */
+        LEAVE_MS = 3000
+};
+
+struct loop {
+        const struct rp_follow *job;
+        struct rp_copy copy;
+        struct rp_group_event event; /* taken last */
+        size_t at;                   /* first record of it that is not yet dealt with */
+        int32_t *verdicts;           /* of its records, once they are judged */
+        size_t verdict_cap;
+        bool is_judged;
+        struct rp_mark *marks;       /* scratch */
+        struct rp_follow_partition *partitions;
+        int32_t partition_cap;
+        struct rp_follow_status status;
+        int64_t now_ms, looked_ms;
+        struct rp_error *err;
+        struct rp_error stop; /* why tick() stopped us */
+};
+
+static rp_err_t reserve(struct loop *loop, int32_t partition_cnt)
+{
+        struct rp_mark *marks;
+        struct rp_follow_partition *partitions;
+
+        if (partition_cnt <= loop->partition_cap)
+                return RP_OK;
+        marks = realloc(loop->marks, (size_t)partition_cnt * sizeof(*marks));
+        if (marks)
+                loop->marks = marks;
+        partitions = realloc(loop->partitions, (size_t)partition_cnt * sizeof(*partitions));
+        if (partitions)
+                loop->partitions = partitions;
+        if (!marks || !partitions || !rp_copy_grow(&loop->copy, partition_cnt))
+                return rp_fail(loop->err, RP_ERR_FATAL, "out of memory for %d partitions", (int)partition_cnt);
+        loop->partition_cap = partition_cnt;
+        return RP_OK;
+}
+
+/* ---- actions ------------------------------------------------------------------------------------------------------- */
+
+static void take_rebalance(struct loop *loop, struct rp_copy_answer *answer)
+{
+        const struct rp_group_event *event = &loop->event;
+        int32_t highest = 0;
+
+        loop->status.rebalances++;
+        if (event->what == RP_GROUP_ASSIGNED)
+                loop->status.assigned += event->partition_cnt;
+        else if (event->what == RP_GROUP_REVOKED)
+                loop->status.revoked += event->partition_cnt;
+        else
+                loop->status.lost += event->partition_cnt;
+        for (size_t i = 0; i < event->partition_cnt; i++)
+                if (event->partitions[i] > highest)
+                        highest = event->partitions[i];
+        answer->code = reserve(loop, highest + 1);
+        answer->rebalance = event->what == RP_GROUP_ASSIGNED ? RP_COPY_ASSIGNED
+                            : event->what == RP_GROUP_REVOKED ? RP_COPY_REVOKED : RP_COPY_LOST;
+        answer->partitions = event->partitions;
+        answer->partition_cnt = event->partition_cnt;
+        /* What was skipped of lost partitions will be read by whoever has them now. */
+        if (event->what == RP_GROUP_LOST && !rp_copy_is_open(&loop->copy) && loop->job->settled)
+                loop->job->settled(loop->job->arg, false);
+}
+
+static void take(struct loop *loop, const struct rp_copy_action *action, struct rp_copy_answer *answer)
+{
+        struct rp_group *group = loop->job->group;
+        struct rp_group_event *event = &loop->event;
+
+        answer->code = group->ops->poll(group, (int)action->wait_ms, event, loop->err);
+        loop->at = 0;
+        loop->is_judged = false;
+        if (answer->code != RP_OK)
+                return;
+        if (event->what != RP_GROUP_RECORDS) {
+                take_rebalance(loop, answer);
+                return;
+        }
+        answer->cnt = event->cnt;
+        answer->has_moved = !event->cnt && event->partition >= 0;
+        answer->partition = event->partition;
+        answer->next = event->next;
+}
+
+/* Nothing is read meanwhile, but a member that is not heard of would be taken for dead. */
+static void hold(struct loop *loop, const struct rp_copy_action *action, struct rp_copy_answer *answer)
+{
+        struct rp_group *group = loop->job->group;
+        int wait_ms = (int)(action->wait_ms < SLICE_MS ? action->wait_ms : SLICE_MS);
+
+        answer->code = group->ops->serve(group, wait_ms, &loop->event, loop->err);
+        if (answer->code == RP_OK && loop->event.what != RP_GROUP_RECORDS)
+                take_rebalance(loop, answer);
+}
+
+static rp_err_t judge(struct loop *loop)
+{
+        size_t cnt = loop->event.cnt;
+
+        if (cnt > loop->verdict_cap) {
+                int32_t *grown = realloc(loop->verdicts, cnt * sizeof(*grown));
+
+                if (!grown)
+                        return rp_fail(loop->err, RP_ERR_FATAL, "out of memory");
+                loop->verdicts = grown;
+                loop->verdict_cap = cnt;
+        }
+        return loop->job->judge(loop->job->arg, loop->event.records, cnt, loop->verdicts, loop->err);
+}
+
+static void append(struct loop *loop, struct rp_copy_answer *answer)
+{
+        struct rp_sink *sink = loop->job->sink;
+        bool is_open = rp_copy_is_open(&loop->copy);
+
+        if (!loop->is_judged)
+                answer->code = judge(loop);
+        loop->is_judged = answer->code == RP_OK;
+        for (; answer->code == RP_OK && loop->at < loop->event.cnt; loop->at++) {
+                const struct rp_record *rec = &loop->event.records[loop->at];
+                int32_t to = loop->verdicts[loop->at];
+
+                if (to >= 0 && !is_open) {
+                        answer->needs_transaction = true;
+                        return;
+                }
+                if (to >= 0) {
+                        answer->records++;
+                        answer->bytes += rec->key_len + rec->value_len;
+                        answer->code = sink->ops->append(sink, rec, to, loop->err);
+                } else if (to == RP_REFUSE) {
+                        answer->code = loop->err->code;
+                }
+        }
+}
+
+/* From what is stored, and where nothing is, from where the job says. */
+static rp_err_t start(struct loop *loop)
+{
+        struct rp_group *group = loop->job->group;
+        struct rp_copy *copy = &loop->copy;
+        size_t cnt = 0, new_cnt = 0;
+        rp_err_t rc = RP_OK;
+
+        loop->is_judged = false;
+        loop->event.cnt = 0;
+        for (int32_t p = 0; p < copy->config.partition_cnt; p++)
+                if (copy->ranges[p].end && copy->ranges[p].first < 0)
+                        loop->marks[new_cnt++] = (struct rp_mark){ .partition = p, .next = -1 };
+        if (new_cnt)
+                rc = loop->job->begin_at(loop->job->arg, loop->marks, new_cnt, loop->err);
+        for (size_t i = 0; rc == RP_OK && i < new_cnt; i++)
+                copy->ranges[loop->marks[i].partition].first = loop->marks[i].next;
+        for (int32_t p = 0; rc == RP_OK && p < copy->config.partition_cnt; p++)
+                if (copy->ranges[p].end)
+                        loop->marks[cnt++] = (struct rp_mark){ .partition = p, .next = copy->ranges[p].first };
+        return rc == RP_OK ? group->ops->start(group, loop->marks, cnt, loop->err) : rc;
+}
+
+static rp_err_t commit(struct loop *loop, const struct rp_copy_action *action)
+{
+        struct rp_sink *sink = loop->job->sink;
+
+        for (size_t i = 0; i < action->mark_cnt; i++) {
+                loop->marks[i] = action->marks[i];
+                loop->marks[i].note = (char *)loop->job->note;
+        }
+        return sink->ops->commit(sink, loop->marks, action->mark_cnt, loop->err);
+}
+
+static struct rp_copy_answer perform(struct loop *loop, const struct rp_copy_action *action)
+{
+        struct rp_group *group = loop->job->group;
+        struct rp_sink *sink = loop->job->sink;
+        struct rp_copy_answer answer = { .code = RP_OK, .err = loop->err };
+
+        switch (action->what) {
+        case RP_COPY_LOOK:
+                answer.code = sink->ops->stored(sink, &loop->copy.seen, loop->err);
+                break;
+        case RP_COPY_RECOVER:
+                answer.code = sink->ops->recover(sink, &loop->copy.seen, loop->err);
+                break;
+        case RP_COPY_READ:
+                answer.code = start(loop);
+                break;
+        case RP_COPY_TAKE:
+                take(loop, action, &answer);
+                break;
+        case RP_COPY_BEGIN:
+                answer.code = sink->ops->begin(sink, loop->err);
+                break;
+        case RP_COPY_APPEND:
+                append(loop, &answer);
+                break;
+        case RP_COPY_COMMIT:
+                answer.code = commit(loop, action);
+                break;
+        case RP_COPY_ABORT:
+                answer.code = sink->ops->abort(sink, loop->err);
+                break;
+        case RP_COPY_RELEASE:
+                answer.code = group->ops->give(group, loop->err);
+                break;
+        case RP_COPY_HOLD:
+                hold(loop, action, &answer);
+                break;
+        default: /* asked for in passes only */
+                answer.code = rp_fail(loop->err, RP_ERR_FATAL, "a group's loop cannot do this (%d)", (int)action->what);
+        }
+        if (answer.code == RP_ERR_FENCED && loop->job->is_alone)
+                answer.code = loop->err->code = RP_ERR_ABORT_BATCH;
+        /* While records flow, one look at the clock a run is enough. */
+        if (action->what != RP_COPY_TAKE || !answer.cnt)
+                loop->now_ms = rp_clock_ms();
+        answer.now_ms = loop->now_ms;
+        return answer;
+}
+
+/* ---- the loop ------------------------------------------------------------------------------------------------------ */
+
+static void look_at_self(struct loop *loop)
+{
+        struct rp_group *group = loop->job->group;
+        struct rp_follow_status *status = &loop->status;
+        bool is_known = false;
+
+        status->partition_cnt = 0;
+        status->lag = 0;
+        for (int32_t p = 0; p < loop->copy.config.partition_cnt; p++) {
+                struct rp_follow_partition *one = &loop->partitions[status->partition_cnt];
+
+                if (!rp_copy_is_held(&loop->copy, p))
+                        continue;
+                *one = (struct rp_follow_partition){ .partition = p, .next = rp_copy_position(&loop->copy, p),
+                                                     .end = group->ops->end(group, p) };
+                if (one->next >= 0 && one->end >= 0) {
+                        is_known = true;
+                        status->lag += one->end > one->next ? one->end - one->next : 0;
+                }
+                status->partition_cnt++;
+        }
+        if (!is_known)
+                status->lag = -1;
+        status->partitions = loop->partitions;
+        loop->looked_ms = loop->now_ms;
+}
+
+static void look_around(struct loop *loop, struct rp_copy_answer *answer)
+{
+        const struct rp_follow *job = loop->job;
+
+        if (job->hold)
+                answer->hold_ms = job->hold(job->arg, answer->bytes, answer->records);
+        if (loop->now_ms - loop->looked_ms >= STATUS_MS)
+                look_at_self(loop);
+        if (loop->stop.code == RP_OK)
+                answer->wants_stop = !job->tick(job->arg, &loop->status, &loop->stop);
+}
+
+static bool is_between(const struct rp_copy_action *action, const struct rp_copy_answer *answer)
+{
+        return answer->code == RP_OK && !answer->needs_transaction &&
+               (action->what == RP_COPY_APPEND || action->what == RP_COPY_HOLD ||
+                (action->what == RP_COPY_TAKE && !answer->cnt));
+}
+
+static rp_err_t run(struct loop *loop)
+{
+        const struct rp_follow *job = loop->job;
+        struct rp_copy_action action = rp_copy_begin(&loop->copy, loop->now_ms = rp_clock_ms());
+
+        for (;;) {
+                struct rp_copy_answer answer;
+
+                if (action.fate != RP_COPY_PENDING && job->settled)
+                        job->settled(job->arg, action.fate == RP_COPY_COMMITTED);
+                if (action.what == RP_COPY_END)
+                        break;
+                answer = perform(loop, &action);
+                if (is_between(&action, &answer))
+                        look_around(loop, &answer);
+                action = rp_copy_answer(&loop->copy, &answer);
+        }
+        if (loop->copy.error.code != RP_OK)
+                *loop->err = loop->copy.error;
+        else if (loop->stop.code != RP_OK)
+                *loop->err = loop->stop;
+        return loop->copy.error.code != RP_OK ? loop->copy.error.code : loop->stop.code;
+}
+
+rp_err_t rp_follow_run(const struct rp_follow *follow, struct rp_copy_stats *stats, struct rp_error *err)
+{
+        struct loop loop = { .job = follow, .err = err, .stop = { .code = RP_OK } };
+        struct rp_copy_config config = {
+                .form = RP_COPY_GROUP, .partition_cnt = follow->group->partition_cnt, .topic = follow->group->topic,
+                .transaction_ms = follow->transaction_ms, .transaction_bytes = follow->transaction_bytes,
+                .transaction_records = follow->transaction_records,
+        };
+        struct rp_error ignored;
+        rp_err_t rc;
+
+        loop.status = (struct rp_follow_status){ .copy = &loop.copy.stats, .lag = -1 };
+        if (!rp_copy_init(&loop.copy, &config))
+                rc = rp_fail(err, RP_ERR_FATAL, "out of memory for %d partitions", (int)config.partition_cnt);
+        else
+                rc = reserve(&loop, config.partition_cnt);
+        if (rc == RP_OK)
+                rc = run(&loop);
+        if (rp_copy_is_open(&loop.copy))
+                follow->sink->ops->abort(follow->sink, &ignored); /* committed readers of the target need not wait for it */
+        follow->group->ops->leave(follow->group, LEAVE_MS);
+        if (rc == RP_OK) {
+                look_at_self(&loop);
+                follow->tick(follow->arg, &loop.status, &ignored);
+        }
+        *stats = loop.copy.stats;
+        rp_copy_release(&loop.copy);
+        free(loop.verdicts);
+        free(loop.marks);
+        free(loop.partitions);
+        return rc;
+}
