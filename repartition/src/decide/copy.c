@@ -1,6 +1,7 @@
 #include "decide/copy.h"
 
 #include "decide/note.h"
+#include "decide/pass.h"
 #include "decide/target.h"
 
 #include <inttypes.h>
@@ -16,14 +17,6 @@ enum {
 
 /* Why a LOOK, BEGIN or COMMIT was asked for. */
 enum { TO_RECOVER, TO_NAME_WINNER, TO_JOIN, TO_REWIND, TO_APPEND, TO_COMMIT };
-
-struct rp_copy_lane {
-        int64_t position; /* all before it was handed out and is appended or skipped; -1: not read by us */
-        int64_t pending;  /* what is stored if the pending commit took place */
-        char *note;       /* of the pass; NULL where the partition has no part in it */
-        bool is_held;     /* ours: by config (PASSES) or by the group */
-        bool joins, leaves;
-};
 
 bool rp_copy_init(struct rp_copy *copy, const struct rp_copy_config *config)
 {
@@ -137,112 +130,10 @@ static struct rp_copy_action end_without_memory(struct rp_copy *copy)
                                  copy->config.partition_cnt));
 }
 
-/* ---- planning a pass ------------------------------------------------------------------------------------------- */
-
-static rp_err_t check_note(struct rp_copy *copy, int32_t p, struct rp_note *note)
-{
-        const struct rp_copy_config *config = &copy->config;
-        const struct rp_mark *mark = &copy->stored.marks[p];
-
-        if (!rp_note_parse(note, mark->note))
-                return rp_fail(&copy->error, RP_ERR_USAGE,
-                               "the stored offsets were not written by this tool (partition %" PRId32
-                               "): choose another --job", p);
-        if (strcmp(note->job, config->identity))
-                return rp_fail(&copy->error, RP_ERR_USAGE,
-                               "the stored progress belongs to another job (%.180s), this one is: %.180s; choose another "
-                               "--job, or the same policy and partition count", note->job, config->identity);
-        if (!note->pass_cnt || mark->next < note->first || mark->next > note->ends[note->pass_cnt - 1])
-                return rp_fail(&copy->error, RP_ERR_FATAL, "the stored progress of partition %" PRId32 " contradicts itself",
-                               p);
-        if (mark->next > copy->bounds[p].end)
-                return rp_fail(&copy->error, RP_ERR_INCOMPLETE,
-                               "partition %" PRId32 " of topic \"%s\" ends at offset %" PRId64 ", but up to %" PRId64
-                               " was copied from it before: it lost records or was made anew",
-                               p, config->topic, copy->bounds[p].end, mark->next);
-        return RP_OK;
-}
-
-/* The part of the partition that was asked for. */
-static struct rp_range wanted(const struct rp_copy *copy, int32_t p)
-{
-        struct rp_range range = copy->bounds[p];
-
-        if (!copy->config.asked)
-                return range;
-        if (copy->config.asked[p].first > range.first)
-                range.first = copy->config.asked[p].first < range.end ? copy->config.asked[p].first : range.end;
-        if (copy->config.asked[p].end < range.end)
-                range.end = copy->config.asked[p].end;
-        if (range.end < range.first)
-                range.end = range.first;
-        return range;
-}
-
-/* What a partition has to do in the pass: its range and, as the lane's note, what is to be stored with its marks. */
-static rp_err_t plan_lane(struct rp_copy *copy, int32_t p, bool is_new_pass, struct rp_note *note)
-{
-        struct rp_copy_lane *lane = &copy->lanes[p];
-        struct rp_range want = wanted(copy, p);
-        int64_t next = copy->stored.marks[p].next, end;
-
-        if (next < 0) {
-                if (!is_new_pass)
-                        return RP_OK; /* a partition that the source got since: it is for the next pass */
-                *note = (struct rp_note){ .first = want.first };
-                next = want.first;
-        } else {
-                rp_note_parse(note, copy->stored.marks[p].note);
-        }
-        if (is_new_pass)
-                rp_note_add_pass(note, want.end > next ? want.end : next);
-        end = note->ends[note->pass_cnt - 1];
-        if (next < end && next < copy->bounds[p].first)
-                return rp_fail(&copy->error, RP_ERR_INCOMPLETE,
-                               "partition %" PRId32 " of topic \"%s\": offsets %" PRId64 " to %" PRId64
-                               " were deleted (retention or DeleteRecords) before they were copied",
-                               p, copy->config.topic, next, copy->bounds[p].first - 1);
-        snprintf(note->job, sizeof(note->job), "%s", copy->config.identity);
-        snprintf(note->by, sizeof(note->by), "%s", copy->config.by);
-        lane->note = rp_note_print(note);
-        lane->position = next;
-        copy->ranges[p] = (struct rp_range){ .first = next, .end = end };
-        return lane->note ? RP_OK : rp_fail(&copy->error, RP_ERR_FATAL, "out of memory");
-}
-
-/* Fixes ranges and notes of the next pass from the stored progress. *has_work is false when nothing is left to copy. */
-static rp_err_t plan_pass(struct rp_copy *copy, bool *has_work)
-{
-        struct rp_note *note = malloc(sizeof(*note));
-        bool is_unfinished = false;
-        rp_err_t rc = note ? RP_OK : rp_fail(&copy->error, RP_ERR_FATAL, "out of memory");
-
-        *has_work = false;
-        for (int32_t p = 0; p < copy->config.partition_cnt; p++) {
-                free(copy->lanes[p].note);
-                copy->lanes[p].note = NULL;
-                copy->lanes[p].position = -1;
-                copy->ranges[p] = (struct rp_range){ 0 };
-                if (rc != RP_OK || !copy->lanes[p].is_held || copy->stored.marks[p].next < 0)
-                        continue;
-                rc = check_note(copy, p, note);
-                if (rc == RP_OK)
-                        is_unfinished |= copy->stored.marks[p].next < note->ends[note->pass_cnt - 1];
-        }
-        for (int32_t p = 0; rc == RP_OK && p < copy->config.partition_cnt; p++) {
-                if (!copy->lanes[p].is_held)
-                        continue;
-                rc = plan_lane(copy, p, !is_unfinished, note);
-                *has_work |= copy->ranges[p].first < copy->ranges[p].end;
-        }
-        free(note);
-        return rc;
-}
-
 static struct rp_copy_action next_pass(struct rp_copy *copy)
 {
         bool has_work;
-        rp_err_t rc = plan_pass(copy, &has_work);
+        rp_err_t rc = rp_pass_plan(copy, &has_work);
 
         copy->is_done = false;
         copy->is_stopping &= has_work; /* what is finished was not stopped */
@@ -387,25 +278,34 @@ static void mark_dirty(struct rp_copy *copy)
 
 /* ---- when something went wrong ------------------------------------------------------------------------------------ */
 
+/* What the pending commit would have stored. The note tells it from what another run stored that came to the same place. */
+static bool is_pending_mark(const struct rp_copy *copy, int32_t p)
+{
+        const struct rp_copy_lane *lane = &copy->lanes[p];
+        const struct rp_mark *seen = &copy->seen.marks[p];
+
+        return copy->is_pending && seen->next == lane->pending &&
+               (!lane->note || (seen->note && !strcmp(seen->note, lane->note)));
+}
+
 /* A mark beyond what we stored or may have stored: somebody else went on. NULL when there is none. */
 static const struct rp_mark *find_foreign(const struct rp_copy *copy)
 {
-        for (int32_t p = 0; p < copy->config.partition_cnt; p++) {
-                int64_t next = copy->seen.marks[p].next;
-
-                if (copy->lanes[p].is_held && next > copy->stored.marks[p].next &&
-                    !(copy->is_pending && next == copy->lanes[p].pending))
+        for (int32_t p = 0; p < copy->config.partition_cnt; p++)
+                if (copy->lanes[p].is_held && copy->seen.marks[p].next > copy->stored.marks[p].next &&
+                    !is_pending_mark(copy, p))
                         return &copy->seen.marks[p];
-        }
         return NULL;
 }
 
-static bool is_as_pending(const struct rp_copy *copy)
+/* Whether the commit whose outcome was not known has taken place. */
+static bool has_taken_place(const struct rp_copy *copy)
 {
         for (int32_t p = 0; p < copy->config.partition_cnt; p++)
-                if (copy->lanes[p].is_held && copy->seen.marks[p].next != copy->lanes[p].pending)
+                if (copy->lanes[p].is_held && copy->lanes[p].pending != copy->stored.marks[p].next &&
+                    !is_pending_mark(copy, p))
                         return false;
-        return true;
+        return copy->is_pending;
 }
 
 static struct rp_copy_action end_fenced(struct rp_copy *copy, const struct rp_mark *foreign)
@@ -436,14 +336,17 @@ static struct rp_copy_action give_up(struct rp_copy *copy, const struct rp_copy_
 
 /*
  * After an uncertain outcome. First a look that disturbs nobody: when the job went on without us, the other run must
- * win. (In a group nobody else has our producer's name.) Then the producer is made anew, and what is stored after that
+ * win. (In a group nobody else has our producer's name: whoever is fenced there was so by a time-out.) Then the producer is made anew, and what is stored after that
  * can no longer change behind our back.
  */
 static struct rp_copy_action recover(struct rp_copy *copy, const struct rp_copy_answer *answer)
 {
         struct rp_error cause = { .text = "" };
 
-        if (answer->code != RP_ERR_RETRY && answer->code != RP_ERR_ABORT_BATCH && answer->code != RP_ERR_FATAL)
+        bool is_mendable = answer->code == RP_ERR_RETRY || answer->code == RP_ERR_ABORT_BATCH ||
+                           answer->code == RP_ERR_FATAL;
+
+        if (!is_mendable && !(answer->code == RP_ERR_FENCED && copy->config.form == RP_COPY_GROUP))
                 return give_up(copy, answer);
         if (answer->err)
                 cause = *answer->err;
@@ -528,7 +431,7 @@ static struct rp_copy_action on_recovered(struct rp_copy *copy, const struct rp_
         if (check_progress_kept(copy) != RP_OK)
                 return end(copy, copy->error.code);
         if (copy->is_open)
-                settle(copy, copy->is_pending && is_as_pending(copy) ? RP_COPY_COMMITTED : RP_COPY_VOID);
+                settle(copy, has_taken_place(copy) ? RP_COPY_COMMITTED : RP_COPY_VOID);
         copy->is_started = true;
         if (copy->config.form == RP_COPY_GROUP) {
                 copy->is_dirty = false;
@@ -541,7 +444,8 @@ static struct rp_copy_action on_recovered(struct rp_copy *copy, const struct rp_
         believe_seen(copy);
         for (int32_t p = 0; is_first && p < copy->config.partition_cnt; p++)
                 copy->stats.is_resumed |= copy->lanes[p].is_held && copy->stored.marks[p].next >= 0;
-        return next_pass(copy);
+        /* Only now: another run may have copied what came after an earlier look at the bounds. */
+        return ask(copy, RP_COPY_BOUNDS);
 }
 
 /* GROUP: where the loop chose to begin is stored soon, so that another member or a new start makes the same choice. */
@@ -665,7 +569,7 @@ static struct rp_copy_action on_released(struct rp_copy *copy, const struct rp_c
 struct rp_copy_action rp_copy_begin(struct rp_copy *copy, int64_t now_ms)
 {
         copy->now_ms = now_ms;
-        return ask(copy, copy->config.form == RP_COPY_PASSES ? RP_COPY_BOUNDS : RP_COPY_RECOVER);
+        return ask(copy, RP_COPY_RECOVER);
 }
 
 struct rp_copy_action rp_copy_answer(struct rp_copy *copy, const struct rp_copy_answer *answer)
@@ -687,7 +591,7 @@ struct rp_copy_action rp_copy_answer(struct rp_copy *copy, const struct rp_copy_
         case RP_COPY_APPEND:
                 return on_appended(copy, answer);
         case RP_COPY_BOUNDS:
-                return answer->code == RP_OK ? ask(copy, RP_COPY_RECOVER) : give_up(copy, answer);
+                return answer->code == RP_OK ? next_pass(copy) : give_up(copy, answer);
         case RP_COPY_LOOK:
                 return on_looked(copy, answer);
         case RP_COPY_RECOVER:

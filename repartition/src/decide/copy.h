@@ -50,9 +50,9 @@ struct rp_copy_config {
 
 /** What the loop is to do. Every action is answered once, by rp_copy_answer(). */
 typedef enum {
-        RP_COPY_BOUNDS,  /* fill copy->bounds: low watermark and last stable offset of every partition */
         RP_COPY_LOOK,    /* read the stored progress into copy->seen; disturb nobody. GROUP: of the partitions held */
         RP_COPY_RECOVER, /* make the producer anew, which fences and aborts; then read the progress into copy->seen */
+        RP_COPY_BOUNDS,  /* PASSES: fill copy->bounds: low watermark and last stable offset of every partition */
         RP_COPY_READ,    /* read copy->ranges from now on. PASSES: and nothing else. GROUP: where a range is not empty;
                             first is -1 where nothing is stored: the loop's own choice, which it writes there */
         RP_COPY_TAKE,    /* get the next run of records, waiting up to wait_ms */
@@ -116,7 +116,14 @@ struct rp_copy_stats {
         struct rp_error trouble;  /* why the last new start was needed; "" when none was */
 };
 
-struct rp_copy_lane; /* what is known of one partition */
+/* What is known of one partition; private. */
+struct rp_copy_lane {
+        int64_t position; /* all before it was handed out and is appended or skipped; -1: not read by us */
+        int64_t pending;  /* what is stored if the pending commit took place */
+        char *note;       /* of the pass; NULL where the partition has no part in it */
+        bool is_held;     /* ours: by config (PASSES) or by the group */
+        bool joins, leaves;
+};
 
 struct rp_copy {
         /* For the loop, to fill or to read when an action says so. partition_cnt elements each. */

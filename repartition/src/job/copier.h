@@ -47,7 +47,7 @@ struct rp_copier {
 };
 
 /**
- * Runs until everything up to the source's last stable offsets at the start is dealt with.
+ * Runs until everything up to the source's last stable offsets, as they are when it begins, is dealt with.
  * @returns RP_OK (also when stopped, and when there was nothing new); RP_ERR_FENCED when another run of the job took
  *          over; RP_ERR_INCOMPLETE when source records are gone; RP_ERR_USAGE when the stored progress is of another
  *          job; otherwise what kept failing. *stats is filled in any case.
