@@ -1,6 +1,7 @@
 /* repartition rewrite: copies a topic into a new one, every record where the policy puts it. */
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/neighbour.h"
 #include "cli/rewrite_print.h"
 #include "clock.h"
 #include "decide/note.h"
@@ -17,6 +18,7 @@ struct args {
         struct rp_common common;
         struct rp_client_args client;
         struct rp_policy_args policy;
+        struct rp_neighbour_args neighbour;
         int64_t partitions, replication_factor;
         bool execute, exact;
         const char *job;
@@ -40,6 +42,7 @@ static const struct rp_option options[] = {
         { "transaction-ms", 0, RP_OPT_COUNT, offsetof(struct args, transaction_ms), "MS",
           "longest time that a transaction is open and committed readers of the target wait", "1000", 20, 10000, NULL },
         RP_TIMEOUT_OPTION(struct args),
+        RP_NEIGHBOUR_OPTIONS(struct args),
         RP_CLIENT_OPTIONS(struct args),
         RP_POLICY_OPTIONS(struct args),
         RP_COMMON_OPTIONS(struct args),
@@ -55,15 +58,52 @@ static bool on_survey(void *arg, uint64_t done, uint64_t total, uint64_t records
         return !rp_interrupt_signal();
 }
 
+/* What a run tells of itself while it copies, and to whom. */
+struct telling {
+        struct rp_progress_line *line;
+        struct rp_governor *governor;
+        const struct rp_neighbour_job *job;
+        bool quiet;
+};
+
+static bool tell(const struct telling *telling, const struct rp_rewrite_report *report)
+{
+        const struct rp_counter counters[] = {
+                { "records_copied_total", "Records copied and committed", NULL, NULL, report->records },
+                { "bytes_copied_total", "Bytes of their keys and values", NULL, NULL, report->bytes },
+                { "records_moved_total", "Of them, with a key and another partition number than before", NULL, NULL,
+                  report->moved },
+                { "records_mended_total", "Of them, not where the rule puts the key in the source", NULL, NULL,
+                  report->misplaced },
+                { "records_keyless_total", "Of them, without a key", NULL, NULL, report->keyless },
+                { "transactions_total", "Transactions by what became of them", "outcome", "committed", report->transactions },
+                { "transactions_total", "", "outcome", "aborted", report->rolled_back },
+                { "transactions_total", "", "outcome", "indeterminate", report->uncertain },
+                { "producer_recreations_total", "Producers made anew after an uncertain outcome", NULL, NULL,
+                  report->recoveries },
+        };
+        const struct rp_pulse pulse = {
+                .done = report->done, .total = report->total, .uncommitted = report->uncommitted, .trouble = report->trouble,
+                .counters = counters, .counter_cnt = sizeof(counters) / sizeof(*counters),
+        };
+
+        return rp_governor_tell(telling->governor, &pulse);
+}
+
 static bool on_copy(void *arg, const struct rp_rewrite_report *report)
 {
-        rp_progress_line_update(arg, report->done, report->total, report->records + report->uncommitted, rp_clock_ms());
-        return !rp_interrupt_signal();
+        const struct telling *telling = arg;
+        bool goes_on = tell(telling, report);
+
+        rp_neighbour_show(telling->governor, telling->job, telling->line, telling->quiet);
+        rp_progress_line_update(telling->line, report->done, report->total, report->records + report->uncommitted,
+                                rp_clock_ms());
+        return goes_on && !rp_interrupt_signal();
 }
 
 static rp_err_t copy(const struct args *args, const struct rp_prepare_config *config,
-                     const struct rp_preparation *preparation, struct rp_progress_line *line,
-                     struct rp_rewrite_report *report, struct rp_error *err)
+                     const struct rp_preparation *preparation, struct telling *telling, struct rp_rewrite_report *report,
+                     struct rp_error *err)
 {
         struct rp_kafka_sink_config sink_config = {
                 .client = config->client,
@@ -79,7 +119,8 @@ static rp_err_t copy(const struct args *args, const struct rp_prepare_config *co
         struct rp_rewrite rewrite = {
                 .source = preparation->source, .rule = config->rule, .identity = identity, .by = by,
                 .transaction_ms = args->transaction_ms, .transaction_bytes = TRANSACTION_BYTES,
-                .tick = on_copy, .arg = line,
+                .tick = on_copy, .arg = telling, .hold = rp_governor_hold, .hold_arg = telling->governor,
+                .transaction_ms_now = rp_governor_transaction_ms(telling->governor),
         };
         rp_err_t rc = rp_kafka_sink_new(&rewrite.sink, &sink_config, err);
 
@@ -96,17 +137,15 @@ static rp_err_t copy(const struct args *args, const struct rp_prepare_config *co
         return rc;
 }
 
-static int execute(const struct args *args, struct rp_rewrite_result *result, struct rp_progress_line *line,
-                   struct rp_rewrite_report *report)
+/* From the creation of the target on. Prints what was done; errors are for the caller to print. */
+static rp_err_t create_and_copy(const struct args *args, struct rp_rewrite_result *result, struct telling *telling,
+                                struct rp_rewrite_report *report, struct rp_error *err)
 {
-        struct rp_error err;
         int64_t began = rp_clock_ms();
-        rp_err_t rc;
+        rp_err_t rc = rp_preparation_create_target(result->preparation, result->config, err);
 
-        rp_interrupt_watch(RP_GRACE_WRITING_S);
-        rc = rp_preparation_create_target(result->preparation, result->config, &err);
         if (rc != RP_OK)
-                return rp_die("rewrite", &err);
+                return rc;
         if (!args->common.quiet) {
                 char text[400];
 
@@ -114,9 +153,10 @@ static int execute(const struct args *args, struct rp_rewrite_result *result, st
                          rp_kafka_source_regime(result->preparation->source), (long long)args->transaction_ms);
                 rp_wrap(stderr, text, 0, 8);
         }
-        rp_progress_line_start(line, stderr, rp_wants_progress(&args->common), "rewrite", began);
-        rc = copy(args, result->config, result->preparation, line, report, &err);
-        rp_progress_line_end(line);
+        rp_progress_line_start(telling->line, stderr, rp_wants_progress(&args->common), "rewrite", began);
+        rc = copy(args, result->config, result->preparation, telling, report, err);
+        rp_progress_line_end(telling->line);
+        tell(telling, report);
         result->run = report;
         result->elapsed_ms = rp_clock_ms() - began;
         result->is_failed = rc != RP_OK;
@@ -125,9 +165,33 @@ static int execute(const struct args *args, struct rp_rewrite_result *result, st
                 rp_rewrite_print_json(result, stdout);
         else if (rc == RP_OK || report->records)
                 rp_rewrite_print_run(result, stdout);
-        if (rc != RP_OK)
+        return rc;
+}
+
+static int execute(const struct args *args, struct rp_rewrite_result *result, struct rp_progress_line *line,
+                   struct rp_rewrite_report *report)
+{
+        const struct rp_prepare_config *config = result->config;
+        const struct rp_neighbour_job job = {
+                .command = "rewrite", .job = config->job, .source = config->source, .target = config->target,
+                .client = config->client, .transaction_ms = args->transaction_ms, .timeout_ms = config->timeout_ms,
+        };
+        struct telling telling = { .line = line, .job = &job, .quiet = args->common.quiet };
+        struct rp_neighbour_end end = { .err = NULL };
+        struct rp_error err;
+
+        rp_interrupt_watch(RP_GRACE_WRITING_S);
+        if (rp_neighbour_open(&telling.governor, &args->neighbour, &job, &err) != RP_OK)
                 return rp_die("rewrite", &err);
-        return report->is_stopped ? 128 + rp_interrupt_signal() : RP_EXIT_CLEAN;
+        end.code = create_and_copy(args, result, &telling, report, &err);
+        if (end.code != RP_OK) {
+                end.err = &err;
+                rp_die("rewrite", &err);
+        }
+        end.is_stopped = result->run && report->is_stopped;
+        end.signal = rp_interrupt_signal();
+        end.result = result->run ? rp_rewrite_json(result) : NULL;
+        return rp_neighbour_close(telling.governor, &job, &end);
 }
 
 static int plan_or_execute(const struct args *args, const struct rp_prepare_config *config,

@@ -3,6 +3,7 @@
 #define RP_COMMAND_H
 
 #include "cli/option.h"
+#include "decide/throttle.h" /* RP_RATE_MAX */
 #include "error.h"
 
 #include <keyroute.h>
@@ -29,6 +30,15 @@ struct rp_client_args {
 struct rp_policy_args {
         const char *policy_file;
         const char *hash;
+};
+
+/** How a job that copies spares its neighbours, and where it tells about itself. See cli/neighbour.h. */
+struct rp_neighbour_args {
+        int64_t throttle_bytes, throttle_records; /* a second; 0: no limit */
+        struct rp_list control_groups;
+        int64_t max_lag;
+        struct rp_list flag_files;
+        const char *panic_file, *control_socket, *status_file, *metrics_file;
 };
 
 struct rp_command {
@@ -79,6 +89,27 @@ extern const struct rp_command *const rp_commands[]; /* NULL-terminated */
 #define RP_TIMEOUT_OPTION(T)                                                                                          \
         { "timeout-ms", 0, RP_OPT_COUNT, offsetof(T, timeout_ms), "MS",                                                \
           "longest wait for brokers that do not answer", "60000", 1000, 3600000, NULL }
+
+/** Rows for tables of struct T, whose member is `neighbour`. */
+#define RP_NEIGHBOUR_OPTIONS(T)                                                                                       \
+        { "throttle", 0, RP_OPT_SIZE, offsetof(T, neighbour.throttle_bytes), "BYTES_PER_SEC",                          \
+          "write no more than so many bytes a second, such as 10M", NULL, 1, RP_RATE_MAX, NULL },                      \
+        { "throttle-records", 0, RP_OPT_SIZE, offsetof(T, neighbour.throttle_records), "N",                            \
+          "write no more than so many records a second", NULL, 1, RP_RATE_MAX, NULL },                                 \
+        { "throttle-control-group", 0, RP_OPT_LIST, offsetof(T, neighbour.control_groups), "GROUP[:TOPIC]",            \
+          "wait while this consumer group lags by more than --max-lag; may be repeated", NULL, 0, 0, NULL },           \
+        { "max-lag", 0, RP_OPT_SIZE, offsetof(T, neighbour.max_lag), "RECORDS",                                        \
+          "lag of a control group beyond which the job waits", "10K", 0, INT64_MAX, NULL },                            \
+        { "throttle-flag-file", 0, RP_OPT_LIST, offsetof(T, neighbour.flag_files), "FILE",                             \
+          "wait while this file exists; may be repeated", NULL, 0, 0, NULL },                                          \
+        { "panic-flag-file", 0, RP_OPT_TEXT, offsetof(T, neighbour.panic_file), "FILE",                                \
+          "commit and stop as soon as this file exists", NULL, 0, 0, NULL },                                           \
+        { "control-socket", 0, RP_OPT_TEXT, offsetof(T, neighbour.control_socket), "PATH",                             \
+          "listen there for repartition ctl", NULL, 0, 0, NULL },                                                      \
+        { "status-file", 0, RP_OPT_TEXT, offsetof(T, neighbour.status_file), "FILE",                                   \
+          "keep the job's state there as JSON, also after its end", NULL, 0, 0, NULL },                                \
+        { "metrics-file", 0, RP_OPT_TEXT, offsetof(T, neighbour.metrics_file), "FILE",                                 \
+          "keep figures there for Prometheus, such as a NAME.prom for node_exporter", NULL, 0, 0, NULL }
 
 /** Rows for tables of struct T, whose members are `sample_keys` and `show_keys`. */
 #define RP_AUDIT_OPTIONS(T)                                                                                           \

@@ -1,6 +1,7 @@
 #include "cli/command.h"
 
 extern const struct rp_command rp_cmd_audit;
+extern const struct rp_command rp_cmd_ctl;
 extern const struct rp_command rp_cmd_estimate;
 extern const struct rp_command rp_cmd_explain;
 extern const struct rp_command rp_cmd_place;
@@ -15,6 +16,7 @@ extern const struct rp_command rp_cmd_verify;
 
 const struct rp_command *const rp_commands[] = {
         &rp_cmd_audit,
+        &rp_cmd_ctl,
         &rp_cmd_estimate,
         &rp_cmd_explain,
         &rp_cmd_place,

@@ -244,7 +244,7 @@ static json_t *topic_json(const char *name, int32_t partition_cnt)
         return json_pack("{s:s, s:i}", "topic", name, "partitions", (int)partition_cnt);
 }
 
-void rp_rewrite_print_json(const struct rp_rewrite_result *result, FILE *out)
+json_t *rp_rewrite_json(const struct rp_rewrite_result *result)
 {
         const struct rp_prepare_config *config = result->config;
         const struct rp_findings *findings = &result->preparation->findings;
@@ -264,6 +264,13 @@ void rp_rewrite_print_json(const struct rp_rewrite_result *result, FILE *out)
                                                       findings->items[i].id, "text", findings->items[i].text));
         json_object_set_new(root, "findings", list);
         json_object_set_new(root, "result", result->run ? run_json(result) : json_null());
+        return root;
+}
+
+void rp_rewrite_print_json(const struct rp_rewrite_result *result, FILE *out)
+{
+        json_t *root = rp_rewrite_json(result);
+
         json_dumpf(root, out, JSON_INDENT(2));
         fputc('\n', out);
         json_decref(root);

@@ -5,6 +5,7 @@
 #include "job/prepare.h"
 #include "job/rewrite.h"
 
+#include <jansson.h>
 #include <stdio.h>
 
 struct rp_rewrite_result {
@@ -22,6 +23,9 @@ struct rp_rewrite_result {
 
 void rp_rewrite_print_plan(const struct rp_rewrite_result *result, FILE *out);
 void rp_rewrite_print_run(const struct rp_rewrite_result *result, FILE *out);
+
+/** What --output json prints, as an object: new reference. */
+json_t *rp_rewrite_json(const struct rp_rewrite_result *result);
 void rp_rewrite_print_json(const struct rp_rewrite_result *result, FILE *out);
 
 #endif

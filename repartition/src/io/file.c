@@ -70,3 +70,34 @@ out:
         free(part);
         return rc;
 }
+
+rp_err_t rp_file_refresh(const char *path, const void *data, size_t len, struct rp_error *err)
+{
+        struct stat st;
+        bool exists = !lstat(path, &st);
+        char *part;
+        rp_err_t rc = RP_OK;
+        int fd;
+
+        if (exists && !S_ISREG(st.st_mode))
+                return rp_fail(err, RP_ERR_USAGE, "%.300s: there is something of that name that is no regular file", path);
+        if (asprintf(&part, "%s.new", path) < 0)
+                return rp_fail(err, RP_ERR_FATAL, "out of memory");
+        fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+        if (fd < 0) {
+                rc = fail(err, path, "write a file beside it");
+                goto out;
+        }
+        /* Not mode_for(): it touches the umask, which belongs to all threads. */
+        if (!write_all(fd, data, len) || (exists && fchmod(fd, st.st_mode & 07777)))
+                rc = fail(err, path, "write");
+        if (close(fd) && rc == RP_OK)
+                rc = fail(err, path, "write");
+        if (rc == RP_OK && rename(part, path))
+                rc = fail(err, path, "put the new file in place");
+        if (rc != RP_OK)
+                unlink(part);
+out:
+        free(part);
+        return rc;
+}

@@ -20,4 +20,12 @@ typedef rp_err_t rp_file_check_fn(const char *path, void *opaque, struct rp_erro
 rp_err_t rp_file_replace(const char *path, const void *data, size_t len, rp_file_check_fn *check, void *opaque,
                          struct rp_error *err);
 
+/**
+ * For a file that is replaced again and again while a job runs, such as its status. As rp_file_replace(), but what a
+ * killed run left half-written beside it is written over, and nothing waits for the disk: a crash of the machine may cost
+ * the file, a crash of the process never. Only a regular file is replaced, never a device or a folder.
+ * @returns RP_OK; or RP_ERR_USAGE with *err naming the file.
+ */
+rp_err_t rp_file_refresh(const char *path, const void *data, size_t len, struct rp_error *err);
+
 #endif

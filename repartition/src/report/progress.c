@@ -28,16 +28,23 @@ void rp_progress_line_update(struct rp_progress_line *line, uint64_t done, uint6
                 rp_text_count(elapsed > 0 ? (uint64_t)((double)records * 1000 / (double)elapsed) : 0).s);
         if (share >= 0.01 && share < 1)
                 fprintf(line->out, "  %s left", rp_text_duration((int64_t)((double)elapsed * (1 - share) / share)).s);
+        if (line->why && *line->why)
+                fprintf(line->out, "  (%s)", line->why);
         if (!line->terminal)
                 fputc('\n', line->out);
         fflush(line->out);
 }
 
-void rp_progress_line_end(struct rp_progress_line *line)
+void rp_progress_line_clear(struct rp_progress_line *line)
 {
         if (line->out && line->terminal && line->shown) {
                 fputs("\r\033[K", line->out);
                 fflush(line->out);
         }
+}
+
+void rp_progress_line_end(struct rp_progress_line *line)
+{
+        rp_progress_line_clear(line);
         line->out = NULL;
 }

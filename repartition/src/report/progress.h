@@ -17,6 +17,7 @@ struct rp_progress_line {
         bool terminal;
         bool shown;
         int64_t started_ms, printed_ms;
+        const char *why; /* why nothing moves, shown at the end of the line; NULL or "": it does. Borrowed */
 };
 
 /**
@@ -34,7 +35,10 @@ void rp_progress_line_start(struct rp_progress_line *line, FILE *out, bool wante
 void rp_progress_line_update(struct rp_progress_line *line, uint64_t done, uint64_t total, uint64_t records,
                              int64_t now_ms);
 
-/** Takes the line off the terminal, so that results or an error can be printed. */
+/** Takes the line off the terminal until it is next updated, so that something else can be printed. */
+void rp_progress_line_clear(struct rp_progress_line *line);
+
+/** Takes the line off for good, so that results or an error can be printed. */
 void rp_progress_line_end(struct rp_progress_line *line);
 
 #endif
