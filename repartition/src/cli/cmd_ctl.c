@@ -126,9 +126,10 @@ const struct rp_command rp_cmd_ctl = {
                 "  status    what the job does, how fast, for how long still, why it waits\n"
                 "  pause     commits what is open, and waits; returns when that is done\n"
                 "  resume    goes on\n"
-                "  stop      commits what is open, and ends the job; the same command takes it up again\n"
+                "  stop      commits what is open, and ends; the same command takes it up again\n"
                 "  set       changes limits at once, one or several: throttle-bytes=10M,\n"
-                "            throttle-records=5K (none: no limit), max-lag=20K, transaction-ms=500\n\n"
+                "            throttle-records=5K (none: no limit), max-lag=20K,\n"
+                "            transaction-ms=500\n\n"
                 "All print the state that the job is in then; as JSON the whole status. Exit code 3 when nothing listens\n"
                 "at SOCKET or the job does not answer.",
         .examples = "  repartition ctl /run/keyroute/orders.sock status\n"
