@@ -15,7 +15,7 @@
 
 typedef bool form_t(uint64_t seed, sim_mistake_t mistake, struct sim_figures *figures, char text[200]);
 
-enum { SEEDS = 2000, MISTAKE_SEEDS = 2000 };
+enum { SEEDS = 1500, MISTAKE_SEEDS = 2000 };
 
 static void add(struct sim_figures *sum, const struct sim_figures *one)
 {

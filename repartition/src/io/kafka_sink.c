@@ -3,6 +3,7 @@
 
 #include "clock.h"
 #include "io/kafka_group.h"
+#include "io/within.h"
 #include "io/zero_time.h"
 
 #include <inttypes.h>
@@ -15,7 +16,9 @@ enum {
         QUEUE_KBYTES_MIN = 8192,
         INIT_TRY_MS = 10000,
         PEEK_MS = 3000,        /* stored() is a look in passing; recover() has more patience */
-        PURGE_MS = 3000
+        PURGE_MS = 3000,
+        ABORT_MS = 5000,       /* when all is over anyway */
+        GRACE_MS = 5000        /* at most, beyond the time-out that a call was given, before it is taken for hung */
 };
 
 struct kafka_sink {
@@ -164,19 +167,102 @@ static rp_err_t open_producer(struct kafka_sink *sink, struct rp_error *err)
         return RP_OK;
 }
 
+/* ---- calls that may hang ---------------------------------------------------------------------------------------- */
+
+struct call {
+        enum { INIT, SEND_OFFSETS, COMMIT, ABORT } what;
+        rd_kafka_t *rk;
+        int timeout_ms;
+        rd_kafka_topic_partition_list_t *offsets;   /* SEND_OFFSETS; owned */
+        rd_kafka_consumer_group_metadata_t *group;  /* likewise */
+        rd_kafka_error_t *kerr;                     /* what came of it */
+};
+
+static void perform(void *raw)
+{
+        struct call *call = raw;
+
+        switch (call->what) {
+        case INIT:
+                call->kerr = rd_kafka_init_transactions(call->rk, call->timeout_ms);
+                break;
+        case SEND_OFFSETS:
+                call->kerr = rd_kafka_send_offsets_to_transaction(call->rk, call->offsets, call->group, call->timeout_ms);
+                break;
+        case COMMIT:
+                call->kerr = rd_kafka_commit_transaction(call->rk, call->timeout_ms);
+                break;
+        case ABORT:
+                call->kerr = rd_kafka_abort_transaction(call->rk, call->timeout_ms);
+                break;
+        }
+}
+
+static void release(void *raw)
+{
+        struct call *call = raw;
+
+        if (call->offsets)
+                rd_kafka_topic_partition_list_destroy(call->offsets);
+        if (call->group)
+                rd_kafka_consumer_group_metadata_destroy(call->group);
+        if (call->kerr)
+                rd_kafka_error_destroy(call->kerr);
+        free(call);
+}
+
+/*
+ * The client is in use by a thread that will not come back: it is left to itself, but for the delivery reports, since
+ * consumed messages hang on them. The producer that takes its name fences it.
+ */
+static void abandon_producer(struct kafka_sink *sink)
+{
+        int64_t deadline = rp_clock_ms() + PURGE_MS;
+
+        rd_kafka_purge(sink->client.rk, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
+        while (rd_kafka_outq_len(sink->client.rk) > 0 && rp_clock_ms() < deadline)
+                rp_client_serve(&sink->client, 50);
+        sink->client.rk = NULL;
+        sink->rkt = NULL;
+        sink->is_open = false;
+}
+
+/* Performs a transactional call. Takes offsets and group. `doing` completes "cannot ...". */
+static rp_err_t transact(struct kafka_sink *sink, struct call wanted, const char *doing, struct rp_error *err)
+{
+        struct call *call = malloc(sizeof(*call));
+        int patience_ms = wanted.timeout_ms + (wanted.timeout_ms < GRACE_MS ? wanted.timeout_ms : GRACE_MS);
+        rp_err_t rc;
+
+        if (!call)
+                return rp_fail(err, RP_ERR_FATAL, "out of memory");
+        *call = wanted;
+        call->rk = sink->client.rk;
+        if (!rp_call_within(patience_ms, perform, release, call)) {
+                abandon_producer(sink);
+                return rp_fail(err, RP_ERR_ABORT_BATCH, "cannot %s: librdkafka %s did not come back from that within %d s", doing,
+                               rd_kafka_version_str(), patience_ms / 1000);
+        }
+        rc = rp_fail_kafka(err, &sink->client, call->kerr, "cannot %s", doing); /* takes kerr */
+        call->kerr = NULL;
+        release(call);
+        return rc;
+}
+
 /* Fences whoever had the id, and aborts what was open under it. Patient: the coordinator may be moving. */
 static rp_err_t init_transactions(struct kafka_sink *sink, struct rp_error *err)
 {
         int64_t deadline = rp_clock_ms() + sink->timeout_ms;
+        char doing[300];
 
+        snprintf(doing, sizeof(doing), "begin transactions as \"%.250s\"", sink->id);
         for (;;) {
                 int64_t left = deadline - rp_clock_ms();
                 int wait = left > INIT_TRY_MS ? INIT_TRY_MS : left > 1 ? (int)left : 1;
-                rp_err_t rc;
+                rp_err_t rc = transact(sink, (struct call){ .what = INIT, .timeout_ms = wait }, doing, err);
 
-                rc = rp_fail_kafka(err, &sink->client, rd_kafka_init_transactions(sink->client.rk, wait),
-                                   "cannot begin transactions as \"%s\"", sink->id);
-                rp_client_serve(&sink->client, 0);
+                if (sink->client.rk)
+                        rp_client_serve(&sink->client, 0);
                 if (rc != RP_ERR_RETRY || rp_clock_ms() >= deadline)
                         return rc;
         }
@@ -223,7 +309,8 @@ static rp_err_t judge(struct kafka_sink *sink, rp_err_t rc, struct rp_error *err
 
         if (rc == RP_OK)
                 return RP_OK;
-        rp_client_serve(&sink->client, 0);
+        if (sink->client.rk)
+                rp_client_serve(&sink->client, 0);
         if (rc == RP_ERR_FENCED && age >= RP_TRANSACTION_TIMEOUT_MS)
                 return rp_fail(err, RP_ERR_ABORT_BATCH,
                                "the transaction was open for %" PRId64 " s and timed out", age / 1000);
@@ -319,6 +406,12 @@ static rp_err_t sink_append(struct rp_sink *base, const struct rp_record *rec, i
         return RP_OK;
 }
 
+/* Progress that is added later than the cluster has patience with the transaction is of no use. */
+static int offsets_ms(const struct kafka_sink *sink)
+{
+        return sink->timeout_ms < RP_TRANSACTION_TIMEOUT_MS ? sink->timeout_ms : RP_TRANSACTION_TIMEOUT_MS;
+}
+
 static rp_err_t sink_commit(struct rp_sink *base, const struct rp_mark *marks, size_t cnt, struct rp_error *err)
 {
         struct kafka_sink *sink = self(base);
@@ -338,16 +431,15 @@ static rp_err_t sink_commit(struct rp_sink *base, const struct rp_mark *marks, s
                 group = rd_kafka_consumer_group_metadata_new(sink->job);
         else
                 rc = rp_kafka_group_metadata(sink->member, &group, err);
+        if (rc != RP_OK)
+                rd_kafka_topic_partition_list_destroy(list);
+        else
+                rc = transact(sink, (struct call){ .what = SEND_OFFSETS, .timeout_ms = offsets_ms(sink), .offsets = list,
+                                                   .group = group },
+                              "add the progress to the transaction", err);
         if (rc == RP_OK)
-                rc = rp_fail_kafka(err, &sink->client,
-                                   rd_kafka_send_offsets_to_transaction(sink->client.rk, list, group, sink->timeout_ms),
-                                   "cannot add the progress to the transaction");
-        if (rc == RP_OK)
-                rc = rp_fail_kafka(err, &sink->client, rd_kafka_commit_transaction(sink->client.rk, sink->timeout_ms),
-                                   "cannot commit the transaction");
-        rd_kafka_topic_partition_list_destroy(list);
-        if (group)
-                rd_kafka_consumer_group_metadata_destroy(group);
+                rc = transact(sink, (struct call){ .what = COMMIT, .timeout_ms = sink->timeout_ms },
+                              "commit the transaction", err);
         rc = judge(sink, rc, err);
         if (rc == RP_OK)
                 sink->is_open = false;
@@ -357,8 +449,8 @@ static rp_err_t sink_commit(struct rp_sink *base, const struct rp_mark *marks, s
 static rp_err_t sink_abort(struct rp_sink *base, struct rp_error *err)
 {
         struct kafka_sink *sink = self(base);
-        rp_err_t rc = rp_fail_kafka(err, &sink->client, rd_kafka_abort_transaction(sink->client.rk, sink->timeout_ms),
-                                    "cannot abort the transaction");
+        rp_err_t rc = transact(sink, (struct call){ .what = ABORT, .timeout_ms = sink->timeout_ms }, "abort the transaction",
+                               err);
 
         if (rc != RP_OK)
                 return judge(sink, rc, err);
@@ -374,10 +466,9 @@ static void sink_free(struct rp_sink *base)
 
         /* Readers of the target would wait for the transaction's timeout otherwise. */
         if (sink->is_open && sink->client.rk) {
-                rd_kafka_error_t *kerr = rd_kafka_abort_transaction(sink->client.rk, 5000);
+                struct rp_error ignored;
 
-                if (kerr)
-                        rd_kafka_error_destroy(kerr);
+                transact(sink, (struct call){ .what = ABORT, .timeout_ms = ABORT_MS }, "abort the transaction", &ignored);
         }
         close_producer(sink);
         free(sink->id);
