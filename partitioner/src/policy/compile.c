@@ -35,6 +35,8 @@ static bool spell_out(const struct kr_json *root, const kr_policy_t *policy, boo
 
                 if (!spell_out_preset(&rule_at, err))
                         return false;
+                json_object_set_new(value, "fingerprint",
+                                    json_string(kr_policy_rule_named(policy, topic)->fingerprint));
                 map_at = kr_json_member(&rule_at, "map");
                 if (!map_at.value)
                         continue;
@@ -64,11 +66,24 @@ static bool routes_alike(const kr_policy_t *policy, const struct kr_json *root, 
         return alike;
 }
 
+/* What is compiled may be a compiled policy that was changed since: the old fingerprints no longer matter. */
+static void drop_fingerprints(const struct kr_json *root)
+{
+        struct kr_json topics_at = kr_json_member(root, "topics");
+        const char *topic;
+        json_t *rule;
+
+        json_object_foreach(topics_at.value, topic, rule)
+                json_object_del(rule, "fingerprint");
+}
+
 static char *compile(struct kr_document *doc, const kr_policy_t *current, bool expand, struct kr_error *err)
 {
-        kr_policy_t *policy = kr_policy_build(&doc->root, current, err);
+        kr_policy_t *policy;
         char *text = NULL;
 
+        drop_fingerprints(&doc->root);
+        policy = kr_policy_build(&doc->root, current, err);
         if (policy) {
                 if (spell_out(&doc->root, policy, expand, err) && routes_alike(policy, &doc->root, err)) {
                         text = kr_json_print(doc->root.value);

@@ -123,10 +123,26 @@ static void find_current(const struct kr_rule *rule, const kr_policy_t *policy, 
         }
 }
 
+/* A compiled rule carries its fingerprint, for programs that cannot compute it; so a later change by hand is noticed. */
+static bool matches_fingerprint(const struct kr_rule *rule, const struct kr_json *at, struct kr_error *err)
+{
+        struct kr_json told_at = kr_json_member(at, "fingerprint");
+        const char *told;
+
+        if (!told_at.value)
+                return true;
+        if (!kr_json_string(&told_at, &told, err))
+                return false;
+        return !strcmp(told, rule->fingerprint) ||
+               kr_json_fail(&told_at, err, "the rule's fingerprint is %s: it was changed after it was compiled; compile it "
+                            "again, or take this line out", rule->fingerprint);
+}
+
 static bool parse_members(struct kr_rule *rule, const struct kr_json *at, const kr_policy_t *current,
                           struct kr_error *err)
 {
-        static const char *const fields[] = { "partitions", "preset", "key", "hash", "map", "locations", NULL };
+        static const char *const fields[] = { "partitions", "preset", "key", "hash", "map", "locations", "fingerprint",
+                                             NULL };
         struct kr_json partitions_at, key_at, hash_at, map_at, locations_at;
         struct kr_map_context context = { 0 };
         bool whole_key;
@@ -154,7 +170,7 @@ static bool parse_members(struct kr_rule *rule, const struct kr_json *at, const 
         whole_key = kr_key_is_whole(&rule->key);
         snprintf(rule->description, sizeof(rule->description), "%s%s%s %s", whole_key ? "" : rule->key.kind->use,
                  whole_key ? "" : " ", rule->hash->name, rule->map.kind->name);
-        return fingerprint(rule, at, err);
+        return fingerprint(rule, at, err) && matches_fingerprint(rule, at, err);
 }
 
 static bool parse_rule(struct kr_rule *rule, const struct kr_json *at, const kr_policy_t *current,
