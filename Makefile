@@ -112,7 +112,7 @@ $(filter $(BUILD)/test/test_plugin%,$(CORE_TESTS)): | $(BUILD)/keyroute.so
 $(filter %/test_plugin_router,$(CORE_TESTS)): $(BUILD)/obj/partitioner/src/plugin/router.o
 
 # Opened at run time by tests of keys whose schemas it reads.
-$(filter %/test_avro $(BUILD)/test/test_registry%,$(CORE_TESTS)): | $(BUILD)/keyroute-schemas.so
+$(filter %/test_avro %/test_hostile_schemas $(BUILD)/test/test_registry%,$(CORE_TESTS)): | $(BUILD)/keyroute-schemas.so
 
 $(CORE_TESTS): $(BUILD)/test/%: $(BUILD)/obj/partitioner/test/%.o $(CORE_TEST_HELPERS) $(BUILD)/libkeyroute.a
 	@mkdir -p $(@D)

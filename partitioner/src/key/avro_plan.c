@@ -399,15 +399,3 @@ void kr_avro_plan_free(struct kr_avro_plan *plan)
         free(plan->code);
         free(plan);
 }
-
-size_t kr_avro_plan_memory(const struct kr_avro_plan *plan)
-{
-        size_t sum = sizeof(*plan) + plan->code_cnt * sizeof(*plan->code) + plan->take_cnt * sizeof(*plan->takes);
-
-        for (size_t i = 0; i < plan->take_cnt; i++) {
-                sum += plan->takes[i].literal.len;
-                for (size_t s = 0; s < plan->takes[i].symbol_cnt && plan->takes[i].symbols; s++)
-                        sum += sizeof(struct kr_bytes) + plan->takes[i].symbols[s].len;
-        }
-        return sum;
-}

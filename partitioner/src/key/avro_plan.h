@@ -81,9 +81,6 @@ struct kr_avro_plan {
 /** Frees a plan with all that it owns; NULL is allowed. */
 void kr_avro_plan_free(struct kr_avro_plan *plan);
 
-/** @returns the bytes that the plan owns, itself included. */
-size_t kr_avro_plan_memory(const struct kr_avro_plan *plan);
-
 /**
  * Narrows *bytes, one datum of the plan's schema, to the routing bytes of its fields.
  * @returns KR_KEY_PROJECTED, or KR_KEY_MISSING for bytes that are no such datum, or lack a wanted field. Allocates

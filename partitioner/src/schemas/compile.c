@@ -1,6 +1,5 @@
 #include "compiler.h"
 
-#include <avro.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +26,14 @@ bool kr_compile_work(struct kr_compiler *c, size_t cnt)
         c->work += cnt;
         return c->work <= WORK_MAX ||
                kr_compile_fail(c, "the schema is too large: to find the wanted fields in it takes too many steps");
+}
+
+bool kr_compile_own(struct kr_compiler *c, size_t len)
+{
+        c->owned += len;
+        return c->owned <= KR_SCHEMA_OWNED_MAX ||
+               kr_compile_fail(c, "the schema is too large: its plan would hold more than %d MiB of values",
+                               KR_SCHEMA_OWNED_MAX >> 20);
 }
 
 /* ---- code ------------------------------------------------------------------------------------------------------ */
@@ -246,6 +253,8 @@ static struct kr_avro_take *new_take(struct kr_compiler *c)
 {
         struct kr_avro_plan *plan = c->plan;
 
+        if (!kr_compile_own(c, sizeof(*plan->takes)))
+                return NULL;
         if (plan->take_cnt == c->take_cap) {
                 size_t cap = c->take_cap ? 2 * c->take_cap : 8;
                 struct kr_avro_take *grown = realloc(plan->takes, cap * sizeof(*grown));
@@ -331,35 +340,51 @@ static bool has_alias(json_t *field, const char *name)
         return false;
 }
 
-static json_t *find_by_alias(json_t *record, const char *name)
+/* *found is NULL when there is none. False when the schema has cost too much. */
+static bool find_by_alias(struct kr_compiler *c, json_t *record, const char *name, json_t **found)
 {
         json_t *field, *fields = json_object_get(record, "fields");
         size_t i;
 
+        *found = NULL;
         json_array_foreach(fields, i, field)
-                if (has_alias(field, name))
-                        return field;
-        return NULL;
+        {
+                if (!kr_compile_work(c, 1 + json_array_size(json_object_get(field, "aliases"))))
+                        return false;
+                if (has_alias(field, name)) {
+                        *found = field;
+                        break;
+                }
+        }
+        return true;
 }
 
 /*
  * The writer's field for the reader's: of its name, else of one of its aliases. Without a reader's schema the policy's
- * path stands for it, and the writer's own aliases tell what a field was called before.
+ * path stands for it, and the writer's own aliases tell what a field was called before. *found is NULL when there is none.
  */
-static json_t *find_writer_field(struct kr_compiler *c, json_t *record, const char *name, json_t *reader_field)
+static bool find_writer_field(struct kr_compiler *c, json_t *record, const char *name, json_t *reader_field,
+                              json_t **found)
 {
-        json_t *field = kr_find_field(record, name), *aliases, *alias;
-        size_t i;
+        json_t *aliases = json_object_get(reader_field, "aliases"), *alias;
+        size_t field_cnt = json_array_size(json_object_get(record, "fields")), i;
 
-        if (field)
-                return field;
+        if (!kr_compile_work(c, field_cnt))
+                return false;
+        *found = kr_find_field(record, name);
+        if (*found)
+                return true;
         if (!c->has_reader)
-                return find_by_alias(record, name);
-        aliases = json_object_get(reader_field, "aliases");
+                return find_by_alias(c, record, name, found);
         json_array_foreach(aliases, i, alias)
-                if (json_is_string(alias) && (field = kr_find_field(record, json_string_value(alias))))
-                        return field;
-        return NULL;
+        {
+                if (!kr_compile_work(c, 1 + field_cnt))
+                        return false;
+                *found = json_is_string(alias) ? kr_find_field(record, json_string_value(alias)) : NULL;
+                if (*found)
+                        break;
+        }
+        return true;
 }
 
 /*
@@ -380,6 +405,8 @@ static bool reader_record(struct kr_compiler *c, const struct kr_type *writer, s
                         return false;
                 if (member.kind != KR_T_RECORD)
                         continue;
+                if (!kr_compile_work(c, json_array_size(json_object_get(member.node, "aliases"))))
+                        return false;
                 match = kr_names_match(writer, &member);
                 if (!best.node || match > best_match) {
                         best = member;
@@ -433,8 +460,8 @@ static step_t descend(struct kr_compiler *c, const struct kr_type *record, const
                 if (!kr_compile_work(c, json_array_size(json_object_get(reader.node, "fields"))))
                         return STEP_FAILED;
                 reader_field = kr_find_field(reader.node, name);
-                if (!reader_field)
-                        reader_field = find_by_alias(reader.node, name);
+                if (!reader_field && !find_by_alias(c, reader.node, name, &reader_field))
+                        return STEP_FAILED;
                 if (!reader_field)
                         return kr_compile_fail(c, "the reader's schema has no field \"%s\" in %s", name,
                                                reader.named->full), STEP_ABSENT;
@@ -442,10 +469,8 @@ static step_t descend(struct kr_compiler *c, const struct kr_type *record, const
                         return STEP_FAILED;
                 snprintf(name, sizeof(name), "%.255s", json_string_value(json_object_get(reader_field, "name")));
         }
-        if (!kr_compile_work(c, json_array_size(json_object_get(record->node, "fields")) *
-                                        (1 + json_array_size(json_object_get(reader_field, "aliases")))))
+        if (!find_writer_field(c, record->node, name, reader_field, field))
                 return STEP_FAILED;
-        *field = find_writer_field(c, record->node, name, reader_field);
         if (!*field) {
                 *field = json_object_get(reader_field, "default");
                 if (*field)
@@ -552,64 +577,6 @@ static bool emit_path(struct kr_compiler *c, const struct kr_type *type, const s
 
 /* ---- texts ------------------------------------------------------------------------------------------------------ */
 
-static json_t *load(struct kr_compiler *c, const char *text, const char *whose)
-{
-        json_error_t jerr;
-        json_t *doc;
-
-        if (strlen(text) > KR_SCHEMA_TEXT_MAX) {
-                kr_compile_fail(c, "the %s schema is longer than %d bytes", whose, KR_SCHEMA_TEXT_MAX);
-                return NULL;
-        }
-        doc = json_loads(text, JSON_DECODE_ANY | JSON_ALLOW_NUL, &jerr); /* a default of bytes may hold U+0000 */
-        if (!doc) /* a bare name is a schema too: string, or with quotes "string" */
-                kr_compile_fail(c, "the %s schema is no JSON: line %d: %s", whose, jerr.line, jerr.text);
-        return doc;
-}
-
-/* Takes the defaults of fields out of a copy of a schema that kr_names_collect() has been through. */
-static void drop_defaults(json_t *node)
-{
-        static const char *const inner[] = { "type", "items", "values" };
-        json_t *element;
-        size_t i;
-
-        json_array_foreach(node, i, element)
-                drop_defaults(element);
-        for (i = 0; i < sizeof(inner) / sizeof(inner[0]); i++)
-                if (json_object_get(node, inner[i]))
-                        drop_defaults(json_object_get(node, inner[i]));
-        json_array_foreach(json_object_get(node, "fields"), i, element)
-        {
-                json_object_del(element, "default");
-                drop_defaults(element);
-        }
-}
-
-/* Avro-C is the judge of what is a schema, but for defaults, of which it cannot read all. References stand before their users in one union. */
-static bool judge(struct kr_compiler *c, json_t *doc, json_t *references, const char *whose)
-{
-        json_t *all = json_array_size(references) ? json_deep_copy(references) : NULL;
-        json_t *own = json_deep_copy(doc);
-        avro_schema_t schema = NULL;
-        char *text;
-        bool ok;
-
-        if (all)
-                json_array_append(all, own);
-        drop_defaults(all ? all : own);
-        text = json_dumps(all ? all : own, JSON_ENCODE_ANY);
-        json_decref(all);
-        json_decref(own);
-        ok = text && !avro_schema_from_json_length(text, strlen(text), &schema);
-        if (!ok)
-                kr_compile_fail(c, "the %s schema is no Avro schema: %.300s", whose, text ? avro_strerror() : "out of memory");
-        if (schema)
-                avro_schema_decref(schema);
-        free(text);
-        return ok;
-}
-
 static bool load_writer(struct kr_compiler *c, const char *writer, const char *const *texts, size_t cnt, json_t *docs,
                         json_t **main_doc)
 {
@@ -621,15 +588,15 @@ static bool load_writer(struct kr_compiler *c, const char *writer, const char *c
                 total += strlen(texts[i]);
                 if (total > KR_SCHEMA_TEXT_MAX)
                         return kr_compile_fail(c, "the schema with its references is longer than %d bytes", KR_SCHEMA_TEXT_MAX);
-                doc = load(c, texts[i], "referenced");
+                doc = kr_schema_load(c, texts[i], "referenced");
                 if (!doc)
                         return false;
                 if (json_array_append_new(docs, doc) || !kr_names_collect(&c->writer_names, doc, "", 0, c->err))
                         return false;
         }
-        *main_doc = load(c, writer, "writer's");
+        *main_doc = kr_schema_load(c, writer, "writer's");
         return *main_doc && kr_names_collect(&c->writer_names, *main_doc, "", 0, c->err) &&
-               judge(c, *main_doc, docs, "writer's");
+               kr_schema_judge(c, *main_doc, docs, "writer's");
 }
 
 static bool emit_all(struct kr_compiler *c, const struct kr_type *writer, const struct kr_type *reader)
@@ -671,9 +638,9 @@ struct kr_avro_plan *kr_schema_compile(const char *writer, const char *const *re
                 goto out;
         reader_root = writer_type;
         if (c.has_reader) {
-                reader_doc = load(&c, projection->reader, "reader's");
+                reader_doc = kr_schema_load(&c, projection->reader, "reader's");
                 if (!reader_doc || !kr_names_collect(&c.reader_names, reader_doc, "", 0, err) ||
-                    !judge(&c, reader_doc, NULL, "reader's") || !kr_reader_type(&c, reader_doc, "", &reader_root))
+                    !kr_schema_judge(&c, reader_doc, NULL, "reader's") || !kr_reader_type(&c, reader_doc, "", &reader_root))
                         goto out;
         }
         ok = emit_all(&c, &writer_type, &reader_root);

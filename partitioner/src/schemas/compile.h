@@ -7,7 +7,8 @@
 enum {
         KR_SCHEMA_TEXT_MAX = 1 << 20,  /* bytes of a schema with its references */
         KR_SCHEMA_NESTING_MAX = 64,    /* types within types, as written */
-        KR_SCHEMA_CODE_MAX = 1 << 20   /* words of a plan */
+        KR_SCHEMA_CODE_MAX = 1 << 20,  /* words of a plan */
+        KR_SCHEMA_OWNED_MAX = 1 << 24  /* bytes of what a plan holds beside its words: outputs made beforehand */
 };
 
 /**

@@ -18,7 +18,8 @@ struct kr_compiler {
         const struct kr_avro_projection *projection;
         struct kr_avro_plan *plan;
         size_t code_cap, take_cap;
-        size_t work;      /* fields and symbols looked at: what bounds the time */
+        size_t work;      /* fields, symbols and aliases looked at: what bounds the time */
+        size_t owned;     /* bytes that the plan holds beside its code */
         uint32_t reached; /* slots that can be found in some data, a bit each */
         uint32_t *calls;  /* CALL words, whose targets are written last */
         struct kr_named **callees;
@@ -31,6 +32,19 @@ bool kr_compile_fail(struct kr_compiler *c, const char *fmt, ...) __attribute__(
 
 /** Counts cnt units of work. False with the error set once a schema has cost too much. */
 bool kr_compile_work(struct kr_compiler *c, size_t cnt);
+
+/** Counts len bytes that the plan comes to own. False with the error set when it would own too many. */
+bool kr_compile_own(struct kr_compiler *c, size_t len);
+
+/** Reads a text of at most KR_SCHEMA_TEXT_MAX bytes. NULL with the error set, which says whose it is. */
+json_t *kr_schema_load(struct kr_compiler *c, const char *text, const char *whose);
+
+/**
+ * Whether Avro-C takes doc for a schema, but for the defaults of fields, of which it cannot read all. It must have been
+ * through kr_names_collect().
+ * @param references  what doc names types of, each before its users; or NULL
+ */
+bool kr_schema_judge(struct kr_compiler *c, json_t *doc, json_t *references, const char *whose);
 
 /** As kr_names_type(), with the names of the reader's schema; without one, the writer's. */
 bool kr_reader_type(struct kr_compiler *c, json_t *node, const char *space, struct kr_type *type);

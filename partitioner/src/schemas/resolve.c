@@ -100,6 +100,12 @@ bool kr_reader_type(struct kr_compiler *c, json_t *node, const char *space, stru
         return kr_names_type(reader_names(c), node, space, type, c->err);
 }
 
+/* What comparing a name with the type's costs beside the comparison. */
+static size_t alias_cnt(const struct kr_type *type)
+{
+        return type->named ? json_array_size(json_object_get(type->node, "aliases")) : 0;
+}
+
 /*
  * The reader's branch for a value of the writer's type: the first that is the same by full name, else by unqualified
  * name, else the first that it promotes to. Outside a union the type itself. *branch is -1 outside a union and when the
@@ -115,12 +121,13 @@ static bool resolve(struct kr_compiler *c, const struct kr_type *writer, const s
         *ok = reader->kind != KR_T_UNION &&
               (is_same(writer, reader, KR_SHORT_MATCH) || is_promotable(writer->kind, reader->kind));
         if (reader->kind != KR_T_UNION)
-                return true;
+                return kr_compile_work(c, alias_cnt(reader));
         if (!kr_compile_work(c, cnt))
                 return false;
         for (int pass = 0; pass < 3; pass++)
                 for (size_t i = 0; i < cnt; i++) {
-                        if (!kr_reader_type(c, json_array_get(reader->node, i), reader->space, resolved))
+                        if (!kr_reader_type(c, json_array_get(reader->node, i), reader->space, resolved) ||
+                            !kr_compile_work(c, alias_cnt(resolved)))
                                 return false;
                         if (pass == 2 ? !is_promotable(writer->kind, resolved->kind)
                                       : !is_same(writer, resolved, pass ? KR_SHORT_MATCH : KR_FULL_MATCH))
@@ -134,8 +141,11 @@ static bool resolve(struct kr_compiler *c, const struct kr_type *writer, const s
 
 bool kr_set_bytes(struct kr_compiler *c, struct kr_bytes *out, const void *data, size_t len)
 {
-        unsigned char *copy = malloc(len + 1); /* never NULL for an empty output: NULL means none */
+        unsigned char *copy;
 
+        if (!kr_compile_own(c, len + 1))
+                return false;
+        copy = malloc(len + 1); /* never NULL for an empty output: NULL means none */
         if (!copy)
                 return kr_compile_fail(c, "out of memory for a plan");
         if (len)
@@ -182,7 +192,8 @@ static bool set_symbols(struct kr_compiler *c, struct kr_avro_take *take, const 
         bool ok = false;
         size_t i;
 
-        if (!kr_compile_work(c, 2 * json_array_size(symbols) + json_array_size(readers)))
+        if (!kr_compile_work(c, 2 * json_array_size(symbols) + json_array_size(readers)) ||
+            !kr_compile_own(c, json_array_size(symbols) * sizeof(*take->symbols)))
                 return false;
         numbers = number_symbols(readers);
         take->symbols = calloc(json_array_size(symbols) + 1, sizeof(*take->symbols));
