@@ -8,8 +8,8 @@ import ssl
 import threading
 
 import pytest
-from support import (BUILD, KAFKA_LIB, NODE_MODULES, PYTHON, REGISTRY_LIB, SERIALIZERS, need_command, need_file, run,
-                     unique)
+from support import (BUILD, GO_AVRO, KAFKA_LIB, NODE_MODULES, PYTHON, REGISTRY_LIB, RUST_AVRO, SERIALIZERS, need_command,
+                     need_file, run, unique)
 
 PLUGIN = BUILD / "keyroute.so"
 COUNT = 12
@@ -54,6 +54,11 @@ def java(properties, registry, *args, **options):
                *properties, **options)
 
 
+def linked(program, registry, *args, **options):
+    """Go's or Rust's: a program of its own that scripts/install-deps builds from interop-tests/serializers."""
+    return run(need_file(program, "a serializer that is built from source"), registry.url, *args, **options)
+
+
 # The Confluent API's ids are those of contents; Apicurio's serde takes another kind by default.
 CONTENT_ID = "apicurio.registry.use-id=contentId"
 FOUR_BYTES = "apicurio.registry.id-handler=io.apicurio.registry.serde.Legacy4ByteIdHandler"
@@ -62,6 +67,8 @@ SERIALIZE = {
     "confluent-kafka": (None, 4, "00000000"),
     "kafkajs": (functools.partial(node, "kafkajs"), 4, "00000000"),
     "confluentinc": (functools.partial(node, "confluent"), 4, "00000000"),
+    "confluent-kafka-go": (functools.partial(linked, GO_AVRO), 4, "00000000"),
+    "schema_registry_converter": (functools.partial(linked, RUST_AVRO), 4, "00000000"),
     "apicurio-8": (functools.partial(java, [CONTENT_ID]), 8, "0000000000000000"),
     "apicurio-4": (functools.partial(java, [CONTENT_ID, FOUR_BYTES]), 4, "00000000"),
 }
@@ -112,6 +119,12 @@ def test_serializers_bytes_route_as_the_plain_string(serializer, registry, repar
     assert route(repartition, policy, topic, keys) == want
     (tmp_path / "whole.json").write_text('{"keyroute": 1, "topics": {"*": {}}}')
     assert route(repartition, tmp_path / "whole.json", topic, keys) != want, "the frame and the other fields are hashed too"
+    # The frame alone taken off, also where only this id counts as one.
+    bare = route(repartition, tmp_path / "whole.json", topic, [key[2 + 2 * id_bytes:] for key in keys])
+    for known in {}, {"known-ids": [int(keys[0][2:2 + 2 * id_bytes], 16)]}:
+        (tmp_path / "payload.json").write_text(json.dumps({"keyroute": 1, "topics": {topic: {
+            "key": {"use": "payload", "id-bytes": id_bytes, **known}}}}))
+        assert route(repartition, tmp_path / "payload.json", topic, keys) == bare
 
 
 def by_entity(kcat, kafka, topic, id_of):
@@ -160,8 +173,10 @@ def test_a_schema_evolves_and_keys_stay(registry, kafka, topic, kcat, repartitio
             python(wheel_python, registry, to, tmp_path / f"{version}.avsc", "-b", kafka.bootstrap, *with_plugin,
                    stdin=text).ok()
         # Node's, with both versions: the first ones again, and those of the newest schema.
-        for which, version, text in ("kafkajs", "v2", new), ("confluent", "v2", new), ("kafkajs", "v1", old):
-            keys = node(which, registry, to, tmp_path / f"{version}.avsc", stdin=text).ok().out.split()
+        for which, version, text in (("kafkajs", "v2", new), ("confluent", "v2", new), ("kafkajs", "v1", old),
+                                     (GO_AVRO, "v2", new), (RUST_AVRO, "v1", old)):
+            write = functools.partial(node if isinstance(which, str) else linked, which)
+            keys = write(registry, to, tmp_path / f"{version}.avsc", stdin=text).ok().out.split()
             produce_bytes(wheel_python, kafka, to, keys, text.splitlines(), policy)
     python(wheel_python, registry, payments, tmp_path / "payment.avsc", "-b", kafka.bootstrap, *with_plugin,
            stdin=lines({"id": ID, "currency": "EUR", "amount": 7} for ID in IDS)).ok()
@@ -170,7 +185,7 @@ def test_a_schema_evolves_and_keys_stay(registry, kafka, topic, kcat, repartitio
     by_plain = by_entity(kcat, kafka, plain, str)
     assert set(by_plain) == set(IDS) and all(len(found) == 1 for found in by_plain.values())
     assert {int(p) for p in plain_partitions(repartition, IDS, tmp_path)} == {p for found in by_plain.values() for p in found}
-    assert by_entity(kcat, kafka, orders, id_of_json) == by_plain, "5 × 60 records of two schemas and three serializers"
+    assert by_entity(kcat, kafka, orders, id_of_json) == by_plain, "7 × 60 records of two schemas and five serializers"
     assert by_entity(kcat, kafka, payments, id_of_json) == by_plain, "another subject"
     # An int and the long that it became route alike, as Kafka's LongSerializer would write them.
     by_shard = by_entity(kcat, kafka, shards, lambda value: json.loads(value)["shard"])
@@ -263,3 +278,30 @@ def test_tls_with_a_ca_of_ones_own(repartition, tmp_path):
         assert done.rc == 1 and "refused" in done.out
         assert "hush" not in done.out + done.err
         assert [path for path, _ in seen].count("/schemas/ids/7") == 1
+
+
+# ---- the tool
+
+
+def test_audit_does_not_judge_what_it_cannot_read(kafka, topic, kcat, repartition, wheel_python, tmp_path):
+    """A registry that is away is no fact about keys: counted, not judged, and said in the exit code."""
+    class Nowhere:
+        url = "http://127.0.0.1:1"
+
+    orders = topic("unread", partitions=COUNT)
+    keys = ["0000000007" + "0a" + b"alice".hex(), b"bare".hex()]
+    run(wheel_python, PYTHON / "produce.py", "-b", kafka.bootstrap, "-t", orders, "--hex-keys",
+        stdin="".join(f"{key}\tx\n" for key in keys)).ok()
+    for missing, rejected in ("whole-key", 0), ("reject", 1):
+        by = rule(["id"])
+        by["key"]["missing"] = missing
+        del by["key"]["unresolved"]  # a producer would route by the whole key; the tool must not
+        policy = policy_of(tmp_path, Nowhere, {orders: by}, wait_ms=100, retries=0)
+        done = repartition("audit", orders, "-b", kafka.bootstrap, "--policy", policy, "--output", "json").ends_with(3)
+        found = done.json()
+        assert (found["status"], found["complete"]) == ("incomplete", False)
+        assert (found["unresolved_keys"], found["rejected_keys"]) == (1, rejected)
+        assert found["key_outcomes"]["unresolved"] == 1 and found["key_outcomes"]["missing"] == 1
+        assert "http://127.0.0.1:1/" in done.err, "which registry, and why"
+        text = repartition("audit", orders, "-b", kafka.bootstrap, "--policy", policy).ends_with(3).out
+        assert "INCOMPLETE  1 record not judged: the registry gave no schema for its key" in text
