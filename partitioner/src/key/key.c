@@ -182,7 +182,7 @@ bool kr_key_refuses(const struct kr_key *key, kr_key_outcome_t outcome)
         if (outcome != KR_KEY_UNRESOLVED)
                 return false;
         for (; key; key = key->over)
-                if (key->reject_unresolved)
+                if (key->reject_unresolved || key->is_strict)
                         return true;
         return false;
 }

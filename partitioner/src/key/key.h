@@ -62,6 +62,7 @@ struct kr_key {
         struct kr_key *over; /* the step before this one, owned; or NULL */
         bool reject_missing; /* of the outermost step: refuse what cannot be taken apart */
         bool reject_unresolved; /* refuse keys whose schema is not known, instead of routing by the whole key */
+        bool is_strict;         /* the same by the program's own wish, which is no part of the rule; see kr_policy_be_strict() */
 };
 
 /** Reads the object "key" of a rule; an absent one means {"use": "bytes"}. */

@@ -335,7 +335,7 @@ void kr_policy_be_strict(kr_policy_t *policy)
         for (size_t i = 0; i < policy->registries.conf.registry_cnt; i++)
                 policy->registries.conf.registries[i].wait_ms = PATIENCE_MS;
         for (size_t i = 0; i < policy->rule_cnt; i++)
-                policy->rules[i].key.reject_unresolved = true;
+                policy->rules[i].key.is_strict = true;
 }
 
 void kr_policy_start(const kr_policy_t *policy, kr_log_fn *log, void *opaque)
