@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "decide/audit.h"
+#include "decide/survey.h"
 #include "job/audit.h"
 #include "memory.h"
 
@@ -156,6 +157,41 @@ static void test_rejected_keys_are_counted_not_judged(void **state)
         assert_int_equal(audit.rejected_keys, 1);
         assert_int_equal(audit.misplaced, 0);
         rp_audit_release(&audit);
+        kr_policy_free(policy);
+}
+
+/* Nobody answers there, and no record waits. */
+static const char unanswered[] =
+        "{\"keyroute\":1,\"topics\":{\"t\":{\"key\":{\"use\":\"avro\",\"fields\":[\"id\"],\"schema\":{\"registry\":\"main\"}}}},"
+        "\"schemas\":{\"registries\":{\"main\":{\"urls\":[\"http://127.0.0.1:1\"],\"wait_ms\":0,\"retries\":0}}}}";
+
+static void test_unresolved_keys_are_no_rejected_ones(void **state)
+{
+        static const char framed[] = "\0\0\0\0\7\12alice";
+        struct kr_error kerr;
+        struct rp_error err;
+        struct rp_audit audit;
+        struct rp_record rec = { .key = framed, .key_len = sizeof(framed) - 1, .offset = 1, .timestamp_ms = 1 };
+        kr_policy_t *policy = kr_policy_parse(unanswered, strlen(unanswered), "p.json", &kerr);
+        struct rp_survey survey = { .source_cnt = N, .target_cnt = N, .misplaced_is_known = true };
+
+        (void)state;
+        if (!policy)
+                fail_msg("%s", kerr.text);
+        kr_policy_be_strict(policy);
+        assert_int_equal(rp_audit_init(&audit, rule_of(policy), N, 100, &err), RP_OK);
+        assert_int_equal(rp_audit_add(&audit, &rec, &err), RP_OK);
+        assert_int_equal(audit.unresolved_keys, 1);
+        assert_int_equal(audit.rejected_keys, 0);
+        assert_int_equal(audit.key_outcomes[KR_KEY_UNRESOLVED], 1);
+        assert_int_equal(audit.misplaced, 0);
+        rp_audit_release(&audit);
+        survey.rule = rule_of(policy);
+        assert_true(rp_survey_init(&survey));
+        rp_survey_add(&survey, &rec);
+        assert_int_equal(survey.unresolved, 1);
+        assert_int_equal(survey.rejected + survey.moved + survey.misplaced, 0);
+        rp_survey_release(&survey);
         kr_policy_free(policy);
 }
 
@@ -486,6 +522,7 @@ int main(void)
                 cmocka_unit_test_setup_teardown(test_kinds_of_keys, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_first_and_last_whatever_the_order, setup, teardown),
                 cmocka_unit_test(test_rejected_keys_are_counted_not_judged),
+                cmocka_unit_test(test_unresolved_keys_are_no_rejected_ones),
                 cmocka_unit_test_setup_teardown(test_findings, setup, teardown),
                 cmocka_unit_test(test_skew),
                 cmocka_unit_test(test_chance),

@@ -124,6 +124,9 @@ static void test_records(void **state)
         survey.rejected = 1;
         assert_only("rejected-keys", RP_FINDING_REFUSAL);
         survey.rejected = 0;
+        survey.unresolved = 1;
+        assert_only("unresolved-keys", RP_FINDING_REFUSAL);
+        survey.unresolved = 0;
         survey.largest_bytes = 3000000;
         assert_only("record-size", RP_FINDING_WARNING);
         survey.largest_bytes = 1000;

@@ -208,7 +208,7 @@ static void test_json_has_the_fields_of_the_contract(void **state)
 {
         static const char *const fields[] = { "topic",         "status",       "complete",        "as_of",
                                               "partitions",    "policy",       "records",         "keyed",
-                                              "empty_keys",    "null_keys",    "rejected_keys",   "bytes",
+                                              "empty_keys",    "null_keys",    "rejected_keys",   "unresolved_keys", "bytes",
                                               "distinct_keys", "split_keys",   "misplaced",       "misplaced_share",
                                               "functions",     "verdict",      "unexplained",     "sample",
                                               "skew",          "per_partition", "first_misplaced", "mend",

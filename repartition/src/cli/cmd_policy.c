@@ -248,7 +248,9 @@ static rp_err_t count_key(struct count *count, const struct rp_rule_diff *diff, 
         int32_t from = kr_rule_partition(diff->a.rule, key->data, key->len, diff->a.partition_cnt);
         int32_t to = kr_rule_partition(diff->b.rule, key->data, key->len, diff->b.partition_cnt);
 
-        /* Whatever the reason for which a key is refused. */
+        if (from == KR_ERR_KEY_UNRESOLVED || to == KR_ERR_KEY_UNRESOLVED)
+                return rp_fail(err, RP_ERR_INCOMPLETE, "%s", kr_strerror(KR_ERR_KEY_UNRESOLVED));
+        /* Whatever the other reason for which a key is refused. */
         from = from < 0 ? -1 : from;
         to = to < 0 ? -1 : to;
         count->key_cnt++;
@@ -448,9 +450,15 @@ static int diff(const struct args *args, char **files, int cnt)
         struct rp_error err;
         kr_policy_t *a = load(files[0], &err), *b = a ? load(files[1], &err) : NULL;
         bool differs = false;
-        rp_err_t rc = a && b ? diff_chosen(args, files, a, b, &differs, &err) : RP_ERR_USAGE;
+        rp_err_t rc = RP_ERR_USAGE;
 
         (void)cnt;
+        if (b && args->keys_file) {
+                rp_policy_judge(a);
+                rp_policy_judge(b);
+        }
+        if (b)
+                rc = diff_chosen(args, files, a, b, &differs, &err);
         kr_policy_free(a);
         kr_policy_free(b);
         if (rc != RP_OK)

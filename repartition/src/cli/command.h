@@ -148,6 +148,12 @@ rp_err_t rp_source_from_args(struct rp_source **source, const struct rp_client_a
                              int timeout_ms, struct rp_error *err);
 
 /**
+ * Before keys are routed by a policy: a registry that is away must not make a record look misplaced, let alone move it, and
+ * its trouble is said on stderr. What rp_policy_from_args() returns is like that already.
+ */
+void rp_policy_judge(kr_policy_t *policy);
+
+/**
  * The policy that the arguments ask for; never both a file and a hash.
  * @returns a policy, the caller's to kr_policy_free(); or NULL with *err (RP_ERR_USAGE).
  */

@@ -108,6 +108,12 @@ static void say(int level, const char *text, void *opaque)
         fprintf(stderr, "repartition: %s\n", text);
 }
 
+void rp_policy_judge(kr_policy_t *policy)
+{
+        kr_policy_be_strict(policy);
+        kr_policy_start(policy, say, NULL);
+}
+
 kr_policy_t *rp_policy_from_args(const struct rp_policy_args *args, struct rp_error *err)
 {
         struct kr_error kerr;
@@ -125,9 +131,7 @@ kr_policy_t *rp_policy_from_args(const struct rp_policy_args *args, struct rp_er
                 rp_fail(err, RP_ERR_USAGE, "%s%s", args->policy_file ? "" : "--hash: ", kerr.text);
                 return NULL;
         }
-        /* A registry that is away must not make a record look misplaced, let alone move it. */
-        kr_policy_be_strict(policy);
-        kr_policy_start(policy, say, NULL);
+        rp_policy_judge(policy);
         return policy;
 }
 

@@ -103,7 +103,7 @@ void rp_rewrite_print_plan(const struct rp_rewrite_result *result, FILE *out)
         fprintf(out, "to copy     %s%s record%s, about %s%s\n", preparation->survey_is_exact ? "" : "at most ",
                 rp_text_count(records_left(preparation)).s, records_left(preparation) == 1 ? "" : "s", rp_text_bytes(bytes_left(preparation)).s,
                 facts->has_progress ? ", newer than what this job has copied before" : "");
-        if (survey->rejected < keyed)
+        if (survey->rejected + survey->unresolved < keyed)
                 fprintf(out, "moves       %s %s get another partition number\n", rp_text_percent(survey->moved, keyed).s,
                         basis);
         if (keyed && survey->misplaced_is_known)

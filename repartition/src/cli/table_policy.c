@@ -1,5 +1,6 @@
 #include "cli/table_policy.h"
 
+#include "cli/command.h"
 #include "report/key_json.h"
 
 #include <inttypes.h>
@@ -96,6 +97,8 @@ static rp_err_t check(const struct rp_table_policy *plan, const struct rp_units 
         const kr_rule_t *rule = NULL;
         rp_err_t rc = policy ? RP_OK : rp_fail(err, RP_ERR_USAGE, "the planned policy is refused: %.400s", kerr.text);
 
+        if (policy)
+                rp_policy_judge(policy);
         for (size_t i = 0; policy && (rule = kr_policy_rule_at(policy, i)); i++)
                 if (!strcmp(kr_rule_topic(rule), plan->rule_name))
                         break;

@@ -75,7 +75,9 @@ rp_err_t rp_audit_add(struct rp_audit *audit, const struct rp_record *rec, struc
         kr_rule_route(audit->rule, rec->key, rec->key_len, audit->partition_cnt, &routing);
         if ((size_t)routing.outcome < RP_KEY_OUTCOMES)
                 audit->key_outcomes[routing.outcome]++;
-        if (routing.partition < 0)
+        if (routing.partition == KR_ERR_KEY_UNRESOLVED)
+                audit->unresolved_keys++;
+        else if (routing.partition < 0)
                 audit->rejected_keys++;
         else if (routing.partition != rec->partition)
                 add_misplaced(audit, rec);

@@ -47,6 +47,7 @@ struct rp_audit {
         uint64_t empty_keys;    /* hashed by Java, spread by librdkafka's default: judged, but no evidence */
         uint64_t keyed;         /* all others */
         uint64_t rejected_keys; /* the rule refuses to place them; among keyed or empty_keys */
+        uint64_t unresolved_keys; /* could not be judged, since no registry gave their schema; likewise among them */
         uint64_t key_outcomes[RP_KEY_OUTCOMES]; /* by kr_key_outcome_t: what the rule's key use made of all but null keys */
         uint64_t misplaced, misplaced_empty_keys; /* the latter are among the former */
         struct rp_place first_misplaced; /* by time */

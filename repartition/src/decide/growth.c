@@ -81,7 +81,11 @@ static json_t *next_of(const json_t *rule, const struct rp_growth_wish *wish)
 
 static kr_policy_t *parse(const char *text, const char *path, struct kr_error *err)
 {
-        return text ? kr_policy_parse_at(text, strlen(text), path, err) : NULL;
+        kr_policy_t *policy = text ? kr_policy_parse_at(text, strlen(text), path, err) : NULL;
+
+        if (policy)
+                kr_policy_be_strict(policy);
+        return policy;
 }
 
 static const char *into_of(const struct rp_growth_wish *wish)
@@ -213,10 +217,11 @@ void rp_growth_add(struct rp_growth *growth, const struct rp_record *rec)
         growth->bytes += rec->key_len + rec->value_len;
         growth->loads[rec->partition]++;
         if (rec->key) {
+                int32_t home = kr_rule_partition(rules->now_rule, rec->key, rec->key_len, growth->from);
+
                 growth->keyed++;
                 growth->keyed_bytes += rec->key_len + rec->value_len;
-                growth->misplaced +=
-                        kr_rule_partition(rules->now_rule, rec->key, rec->key_len, growth->from) != rec->partition;
+                growth->misplaced += home >= 0 && home != rec->partition;
         }
         tally(&growth->modulo, rules->modulo_rule, growth->to, rec);
         tally(&growth->next, rules->next_rule, growth->to, rec);

@@ -169,6 +169,9 @@ static void look_at_records(const struct rp_facts *facts, struct rp_findings *fi
         if (survey->rejected && (!facts->policy_pin || facts->policy_pin == facts->wanted_cnt))
                 refuse("rejected-keys", "%.1f %% of the keyed records have keys that the policy rejects",
                        percent(survey->rejected, survey->records - survey->keyless));
+        if (survey->unresolved)
+                refuse("unresolved-keys", "%.1f %% of the keyed records have keys whose schema no registry gave: try again "
+                       "when it answers", percent(survey->unresolved, survey->records - survey->keyless));
         if (target->max_message_bytes > 0 && survey->largest_bytes > (uint64_t)target->max_message_bytes)
                 warn("record-size", "the largest record has %" PRIu64 " bytes, \"%s\" takes %" PRId64
                      " (max.message.bytes, after compression): --config max.message.bytes=%" PRIu64, survey->largest_bytes,

@@ -99,10 +99,13 @@ void rp_survey_add(struct rp_survey *survey, const struct rp_record *rec)
         }
         int32_t to = rp_target(survey->rule, rec, survey->target_cnt);
 
-        survey->rejected += to < 0;
+        survey->unresolved += to == KR_ERR_KEY_UNRESOLVED;
+        survey->rejected += to < 0 && to != KR_ERR_KEY_UNRESOLVED;
         survey->moved += to >= 0 && to != rec->partition;
-        if (survey->misplaced_is_known)
-                survey->misplaced +=
-                        kr_rule_partition(survey->rule, rec->key, rec->key_len, survey->source_cnt) != rec->partition;
+        if (survey->misplaced_is_known) {
+                int32_t home = kr_rule_partition(survey->rule, rec->key, rec->key_len, survey->source_cnt);
+
+                survey->misplaced += home >= 0 && home != rec->partition;
+        }
         note_key(survey, rec);
 }

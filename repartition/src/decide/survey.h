@@ -22,6 +22,7 @@ struct rp_survey {
         uint64_t misplaced;             /* keyed, and not where the rule puts the key in the source */
         bool misplaced_is_known;        /* false when the rule is pinned to another count */
         uint64_t rejected;              /* keyed, and refused by the rule */
+        uint64_t unresolved;            /* keyed, and of a schema that no registry gave */
         uint64_t timeless;              /* carry no time */
         uint64_t expired;
         uint64_t largest_bytes;         /* key and value of the largest record */

@@ -198,18 +198,23 @@ static struct rp_verify_example *add_example(struct rp_verify_report *report, rp
         return example;
 }
 
-static void judge_place(struct state *state, const struct rp_record *rec)
+static rp_err_t judge_place(struct state *state, const struct rp_record *rec, struct rp_error *err)
 {
         int32_t wanted = kr_rule_partition(state->job->rule, rec->key, rec->key_len, state->job->target->partition_cnt);
         struct rp_verify_example *example;
 
         if (wanted == rec->partition)
-                return;
+                return RP_OK;
+        if (wanted == KR_ERR_KEY_UNRESOLVED)
+                return rp_fail(err, RP_ERR_INCOMPLETE,
+                               "record at partition %" PRId32 ", offset %" PRId64 " of topic \"%s\" cannot be judged: %s",
+                               rec->partition, rec->offset, state->job->target->topic, kr_strerror(wanted));
         example = add_example(state->report, RP_MISPARTITIONED);
         if (example) {
                 example->target = (struct rp_place){ rec->partition, rec->offset };
                 example->wanted = wanted;
         }
+        return RP_OK;
 }
 
 static rp_err_t take_digest(struct state *state, int s, const struct rp_record *rec, struct rp_error *err)
@@ -225,8 +230,8 @@ static rp_err_t take_digest(struct state *state, int s, const struct rp_record *
         rp_digest_add(&side->report->content, digest);
         rp_digest_add(&part->content[s], digest);
         part->cnt[s]++;
-        if (rec->key && s == 1)
-                judge_place(state, rec);
+        if (rec->key && s == 1 && judge_place(state, rec, err) != RP_OK)
+                return err->code;
         if (rec->key && !rp_order_add(&side->order, group, digest))
                 return out_of_memory(err);
         return RP_OK;

@@ -10,6 +10,8 @@ static const double REST_IS_LITTLE = 0.01;
 
 bool rp_audit_report_is_complete(const struct rp_audit_report *report)
 {
+        if (report->audit->unresolved_keys)
+                return false;
         for (int32_t p = 0; report->is_topic && p < report->audit->partition_cnt; p++)
                 if (!report->coverage[p].skipped && report->coverage[p].first < report->coverage[p].end &&
                     (report->coverage[p].next < report->coverage[p].end || report->coverage[p].lost))
@@ -37,7 +39,9 @@ bool rp_audit_report_has_key_use(const struct rp_audit_report *report)
 
 uint64_t rp_audit_report_judged(const struct rp_audit_report *report)
 {
-        return report->audit->keyed + report->audit->empty_keys;
+        const struct rp_audit *audit = report->audit;
+
+        return audit->keyed + audit->empty_keys - audit->rejected_keys - audit->unresolved_keys;
 }
 
 void rp_audit_report_command(const struct rp_audit_report *report, FILE *out)

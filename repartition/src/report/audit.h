@@ -24,10 +24,10 @@ struct rp_audit_report {
         const struct rp_coverage *coverage; /* by partition; of a topic */
 };
 
-/** True when everything that was asked for was read. */
+/** True when everything that was asked for was read, and no key stayed unjudged because a registry did not answer. */
 bool rp_audit_report_is_complete(const struct rp_audit_report *report);
 
-/** Records whose partition was judged: with a key, the empty one too. */
+/** Records whose partition was judged: with a key, the empty one too, that the rule gives a partition. */
 uint64_t rp_audit_report_judged(const struct rp_audit_report *report);
 
 /** True when the judging rule routes by a part of the key. */

@@ -193,6 +193,7 @@ json_t *rp_audit_report_json(const struct rp_audit_report *report)
         json_object_set_new(json, "empty_keys", json_integer((json_int_t)audit->empty_keys));
         json_object_set_new(json, "null_keys", json_integer((json_int_t)audit->null_keys));
         json_object_set_new(json, "rejected_keys", json_integer((json_int_t)audit->rejected_keys));
+        json_object_set_new(json, "unresolved_keys", json_integer((json_int_t)audit->unresolved_keys));
         if (rp_audit_report_has_key_use(report))
                 json_object_set_new(json, "key_outcomes", outcomes_json(audit));
         if (report->is_topic)

@@ -85,7 +85,8 @@ static void print_damage(const struct rp_audit_report *report, FILE *out)
         const struct rp_place *first = &audit->first_misplaced;
 
         if (!rp_audit_report_judged(report))
-                fprintf(out, "misplaced   nothing to judge: no record has a key\n");
+                fprintf(out, "misplaced   nothing to judge: no record has a key%s\n",
+                        audit->null_keys < audit->records ? " that the policy gives a partition" : "");
         else if (!audit->misplaced)
                 fprintf(out, "misplaced   none: every key is where it belongs\n");
         else
@@ -108,11 +109,15 @@ static void print_damage(const struct rp_audit_report *report, FILE *out)
                 fprintf(out, "empty key   %s record%s, %s misplaced: Java hashes the empty key, librdkafka's default "
                         "spreads it\n", rp_text_count(audit->empty_keys).s, audit->empty_keys == 1 ? "" : "s",
                         rp_text_count(audit->misplaced_empty_keys).s);
-        if (rp_audit_report_has_key_use(report) && rp_audit_report_judged(report))
+        if (rp_audit_report_has_key_use(report) && audit->keyed + audit->empty_keys)
                 print_outcomes(report, out);
         if (audit->rejected_keys)
                 fprintf(out, "rejected    %s record%s: the policy refuses keys of this form\n",
                         rp_text_count(audit->rejected_keys).s, audit->rejected_keys == 1 ? "" : "s");
+        if (audit->unresolved_keys)
+                fprintf(out, "INCOMPLETE  %s record%s not judged: the registry gave no schema for %s\n",
+                        rp_text_count(audit->unresolved_keys).s, audit->unresolved_keys == 1 ? "" : "s",
+                        audit->unresolved_keys == 1 ? "its key" : "their keys");
 }
 
 static void print_same_as(const struct rp_cause *cause, FILE *out)
