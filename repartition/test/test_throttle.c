@@ -197,10 +197,15 @@ static void test_lag_has_hysteresis(void **state)
         rp_watched_group_set(&groups[0], -1, 8, "gone");
         rp_watched_group_set(&groups[1], 10001, 8, NULL); /* the worse reason is told */
         assert_why(&throttle, 8, RP_HOLD_LAG, RP_HOLD_OPEN_MS, "throttled: group search lags 10,001 > 10,000");
-        throttle.lag_max = 20000; /* a new limit, at once */
         rp_watched_group_set(&groups[0], 0, 9, NULL);
+        rp_throttle_set_lag_max(&throttle, 10000); /* the same: nothing is forgotten */
+        rp_watched_group_set(&groups[1], 9999, 9, NULL);
+        assert_why(&throttle, 9, RP_HOLD_LAG, RP_HOLD_OPEN_MS,
+                   "throttled: group search lags 9,999 > 7,500, where it may go on");
+        rp_watched_group_set(&groups[1], 10001, 9, NULL);
+        rp_throttle_set_lag_max(&throttle, 10001); /* a new limit, at once */
         assert_why(&throttle, 9, RP_HOLD_NONE, 0, "");
-        throttle.lag_max = 0; /* and none at all is allowed */
+        rp_throttle_set_lag_max(&throttle, 0); /* and none at all is allowed */
         assert_why(&throttle, 10, RP_HOLD_LAG, RP_HOLD_OPEN_MS, "throttled: group search lags 10,001 > 0");
         rp_watched_group_set(&groups[1], 0, 11, NULL);
         assert_why(&throttle, 11, RP_HOLD_NONE, 0, "");

@@ -183,6 +183,8 @@ static int execute(const struct args *args, struct rp_rewrite_result *result, st
         rp_interrupt_watch(RP_GRACE_WRITING_S);
         if (rp_neighbour_open(&telling.governor, &args->neighbour, &job, &err) != RP_OK)
                 return rp_die("rewrite", &err);
+        *report = (struct rp_rewrite_report){ 0 };
+        tell(&telling, report); /* so that all counters are there from the start */
         end.code = create_and_copy(args, result, &telling, report, &err);
         if (end.code != RP_OK) {
                 end.err = &err;

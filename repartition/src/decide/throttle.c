@@ -75,6 +75,13 @@ void rp_watched_group_set(struct rp_watched_group *group, int64_t lag, int64_t a
         snprintf(group->trouble, sizeof(group->trouble), "%s", lag < 0 && trouble ? trouble : "");
 }
 
+void rp_throttle_set_lag_max(struct rp_throttle *throttle, int64_t lag_max)
+{
+        for (size_t i = 0; lag_max != throttle->lag_max && i < throttle->group_cnt; i++)
+                throttle->groups[i].is_over = false;
+        throttle->lag_max = lag_max;
+}
+
 void rp_throttle_copied(struct rp_throttle *throttle, uint64_t bytes, uint64_t records)
 {
         rp_bucket_take(&throttle->bytes, bytes);

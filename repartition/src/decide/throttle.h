@@ -97,6 +97,9 @@ int64_t rp_lag_release(int64_t lag_max);
 /** Tells a group's lag, -1 with a trouble when it cannot be asked. */
 void rp_watched_group_set(struct rp_watched_group *group, int64_t lag, int64_t asked_at_ms, const char *trouble);
 
+/** A new maximum, judged by anew: who lags no more than that does not hold the job, whatever was before. */
+void rp_throttle_set_lag_max(struct rp_throttle *throttle, int64_t lag_max);
+
 /** What was copied since the last call, committed or not. */
 void rp_throttle_copied(struct rp_throttle *throttle, uint64_t bytes, uint64_t records);
 

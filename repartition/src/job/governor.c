@@ -50,6 +50,7 @@ struct rp_governor {
         int64_t held_since_ms, held_seen_ms;
         uint64_t records, bytes;      /* written */
         struct rp_pulse pulse;
+        bool has_pulse;
         struct rp_counter counters[RP_COUNTERS_MAX];
         char trouble[512];
         struct sample samples[SAMPLES]; /* a ring */
@@ -216,7 +217,7 @@ static bool obey(struct rp_governor *governor, char *line, struct rp_error *err)
                 snprintf(governor->stopper, sizeof(governor->stopper), "ctl asked to stop");
         rp_bucket_set(&throttle->bytes, limits.bytes_per_second);
         rp_bucket_set(&throttle->records, limits.records_per_second);
-        throttle->lag_max = limits.lag_max;
+        rp_throttle_set_lag_max(throttle, limits.lag_max);
         governor->transaction_ms = limits.transaction_ms;
         return true;
 }
@@ -406,6 +407,8 @@ bool rp_governor_tell(struct rp_governor *governor, const struct rp_pulse *pulse
         if (pulse->trouble)
                 snprintf(governor->trouble, sizeof(governor->trouble), "%s", pulse->trouble);
         goes_on = !*governor->stopper;
+        governor->is_news |= !governor->has_pulse;
+        governor->has_pulse = true;
         pthread_mutex_unlock(&governor->lock);
         return goes_on;
 }
