@@ -44,7 +44,7 @@ TOOL_LIBS := -lrdkafka -lxxhash -lm -lpthread $(CORE_LIBS)
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all help check test demo bench install uninstall clean format deps deps-demo deps-test fuzz
+.PHONY: all help check test demo jar bench install uninstall clean format deps deps-demo deps-test fuzz
 
 all: $(BUILD)/keyroute.so $(BUILD)/keyroute-schemas.so $(BUILD)/libkeyroute.a $(BUILD)/libkeyroute.so $(BUILD)/keyroute.pc $(TOOL_FILES) ## build the plugin, the library and the tool into build/
 
@@ -140,6 +140,13 @@ demo: ## the main job on an embedded cluster, no broker needed
 
 bench: ## ratios against librdkafka's own partitioner and a bare copy loop (real Kafka)
 	@scripts/bench
+
+jar: $(BUILD)/keyroute-partitioner.jar ## the partitioner for Java producers (needs Maven)
+
+$(BUILD)/keyroute-partitioner.jar: $(shell find interop-tests/java/partitioner -name '*.java' -o -name pom.xml)
+	@mkdir -p $(@D)
+	@mvn -B -q -Dstyle.color=never -f interop-tests/java/partitioner/pom.xml package
+	@cp interop-tests/java/partitioner/target/keyroute-partitioner.jar $@
 
 install: all ## install below PREFIX (and DESTDIR)
 	@scripts/install '$(BUILD)' '$(DESTDIR)' '$(PREFIX)'
