@@ -5,7 +5,7 @@ import time
 
 import pytest
 from support import (BUILD, DEBIAN_PYTHON, JAVA, KAFKA, KAFKA_LIB, REGISTRY_LIB, WHEEL_PYTHON, Kafka, Librdkafka,
-                     Registry, environment, missing, need_command, need_file, run, unique)
+                     Registry, SecureKafka, environment, missing, need_command, need_file, run, unique)
 
 
 @pytest.fixture(scope="session")
@@ -36,6 +36,16 @@ def kafka(start_kafka):
 def kafka3(start_kafka):
     """Three brokers, replication 3, min.insync.replicas 2. Who kills one brings it back."""
     return start_kafka(brokers=3)
+
+
+@pytest.fixture(scope="session")
+def secure_kafka(tmp_path_factory):
+    """One broker with TLS, mutual TLS, SASL and ACLs. Users alice and bob have no rights until a test gives them some."""
+    need_command("java")
+    need_file(KAFKA_LIB / "pom.xml", "Apache Kafka")
+    started = SecureKafka(tmp_path_factory.mktemp("secure-kafka"))
+    yield started
+    started.stop()
 
 
 @pytest.fixture(scope="session")

@@ -126,10 +126,10 @@ class Registry:
 class Kafka:
     """A real cluster of its own. Ended, and its data deleted, when pytest ends, whatever way that is."""
 
-    def __init__(self, data, brokers=1, **config):
+    def __init__(self, data, brokers=1, kind=(), **config):
         self.data = Path(data)
         settings = [a for name, value in config.items() for a in ("--config", f"{name.replace('_', '.')}={value}")]
-        started = self._control("start", "--brokers", brokers, "--until-exit-of", os.getpid(), *settings)
+        started = self._control("start", "--brokers", brokers, "--until-exit-of", os.getpid(), *kind, *settings)
         self.bootstrap = started.out.strip()
         assert "\n" not in self.bootstrap, "start prints one line, the address"
 
@@ -162,6 +162,29 @@ class Kafka:
                 kept.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(log, kept / f"{self.data.name}-broker-{log.parent.name}.log")
         self._control("stop", "--delete")
+
+
+class SecureKafka(Kafka):
+    """One with an authorizer and listeners for TLS, mutual TLS and SASL; its own address is for set-up and may do all."""
+
+    def __init__(self, data):
+        super().__init__(data, kind=("--secure",))
+        self.keys = self.data / "keys"
+
+    def properties(self, login):
+        """The file of librdkafka's properties for a login: 'tls', 'mtls-alice', 'sasl-alice', 'plain-alice', ..."""
+        return self.keys / f"{login}.properties"
+
+    def property(self, login, name):
+        for line in self.properties(login).read_text(encoding="ascii").splitlines():
+            if line.startswith(f"{name}="):
+                return line.partition("=")[2]
+        raise KeyError(name)
+
+    def set_rights(self, user, rights):
+        """The user may do exactly this afterwards. rights: (operation, kind of resource, name or 'prefix*'), ..."""
+        run(need_file(WHEEL_PYTHON, "the wheel of confluent-kafka"), PYTHON / "acls.py", self.bootstrap, user,
+            stdin=json.dumps(list(rights))).ok()
 
 
 def unique(name):
