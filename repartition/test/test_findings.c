@@ -187,7 +187,7 @@ static int set_up(void **state)
         (void)state;
         survey = (struct rp_survey){ .records = 100, .bytes = 10000, .largest_bytes = 1000, .keys = 10 };
         facts = (struct rp_facts){
-                .source = { .name = "orders", .exists = true, .partition_cnt = 12, .replication_factor = 3,
+                .source = { .name = "orders", .exists = true, .partition_cnt = 12, .replication_factor = 3, .in_sync_cnt = 3,
                             .timestamp_type = "CreateTime", .cleanup_policy = "delete", .retention_ms = 7 * DAY_MS,
                             .retention_bytes = -1, .max_message_bytes = 1048588, .min_insync_replicas = 2,
                             .before_max_ms = INT64_MAX, .after_max_ms = DAY_MS / 24 },

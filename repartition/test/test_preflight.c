@@ -191,6 +191,104 @@ static void test_progress_of_somebody_else_is_no_start(void **state)
                             "the offsets stored under \"mine\" were not written by this tool: choose another --job");
 }
 
+static struct rp_facts healthy_facts(struct rp_survey *survey)
+{
+        return (struct rp_facts){
+                .source = { .name = "a", .exists = true, .partition_cnt = 3, .replication_factor = 3 },
+                .target = { .name = "b", .exists = true, .partition_cnt = 3, .replication_factor = 3, .in_sync_cnt = 3,
+                            .min_insync_replicas = 2, .retention_ms = RP_UNKNOWN, .before_max_ms = RP_UNKNOWN,
+                            .after_max_ms = RP_UNKNOWN },
+                .broker_cnt = 3, .wanted_cnt = 3, .settings_are_known = true, .job = "mine", .survey = survey,
+                .library_name = "2.0.2", .library = 0x020002ff, .codecs = "gzip,snappy,ssl,lz4,zstd",
+        };
+}
+
+/* Every fact that must stop a job before it begins, alone, and the word and the text that name it. */
+static void test_what_would_stop_the_job_in_the_middle(void **state)
+{
+        struct rp_survey survey = { .oldest_ms = -1, .newest_ms = -1 };
+        struct fixture fixture;
+        struct rp_facts facts = healthy_facts(&survey);
+
+        (void)state;
+        rp_preflight(&facts, &fixture.findings);
+        assert_int_equal(fixture.findings.cnt, 0);
+
+        facts.target.in_sync_cnt = 1;
+        rp_preflight(&facts, &fixture.findings);
+        assert_int_equal(fixture.findings.refusal_cnt, 1);
+        assert_string_equal(find(&fixture, "in-sync")->text,
+                            "a partition of \"b\" has 1 replicas in sync now and min.insync.replicas=2: nothing can be "
+                            "written until its brokers are back");
+
+        facts = healthy_facts(&survey);
+        facts.denials[0] = "this user lacks Write on topic \"b\"";
+        rp_preflight(&facts, &fixture.findings);
+        assert_int_equal(fixture.findings.refusal_cnt, 1);
+        assert_string_equal(find(&fixture, "rights")->text, facts.denials[0]);
+
+        facts = healthy_facts(&survey);
+        facts.rights_are_unknown = true;
+        rp_preflight(&facts, &fixture.findings);
+        assert_int_equal(fixture.findings.refusal_cnt, 0);
+        assert_int_equal(find(&fixture, "rights-unknown")->severity, RP_FINDING_NOTE);
+
+        /* The cluster's own words, unless plainer ones of ours say it already. */
+        facts = healthy_facts(&survey);
+        facts.target.exists = false;
+        facts.create_error = "cannot create topic \"b\": no";
+        rp_preflight(&facts, &fixture.findings);
+        assert_int_equal(fixture.findings.refusal_cnt, 1);
+        assert_string_equal(find(&fixture, "create")->text, facts.create_error);
+        facts.target.replication_factor = 4;
+        rp_preflight(&facts, &fixture.findings);
+        assert_int_equal(fixture.findings.refusal_cnt, 1);
+        assert_non_null(find(&fixture, "replication"));
+}
+
+static void test_codecs_that_the_library_lacks(void **state)
+{
+        struct rp_survey survey = { .oldest_ms = -1, .newest_ms = -1 };
+        struct fixture fixture;
+        struct rp_facts facts = healthy_facts(&survey);
+
+        (void)state;
+        facts.target.compression_type = "zstd";
+        facts.source.compression_type = "producer";
+        rp_preflight(&facts, &fixture.findings);
+        assert_int_equal(fixture.findings.cnt, 0);
+        facts.codecs = "gzip, zstdx, notzstd, lz4"; /* whole words only */
+        rp_preflight(&facts, &fixture.findings);
+        assert_int_equal(fixture.findings.refusal_cnt, 1);
+        assert_string_equal(find(&fixture, "codec")->text, "\"b\" is compressed by zstd (compression.type), which this "
+                                                           "librdkafka (2.0.2) was built without: use one that has it");
+        facts.source.compression_type = "snappy";
+        rp_preflight(&facts, &fixture.findings);
+        assert_int_equal(fixture.findings.refusal_cnt, 2);
+        facts.codecs = NULL; /* not known is no reason */
+        rp_preflight(&facts, &fixture.findings);
+        assert_int_equal(fixture.findings.cnt, 0);
+}
+
+static void test_a_librdkafka_that_loses_records(void **state)
+{
+        struct rp_survey survey = { .oldest_ms = -1, .newest_ms = -1 };
+        struct fixture fixture;
+        struct rp_facts facts = healthy_facts(&survey);
+
+        (void)state;
+        facts.library = 0x010802ff;
+        facts.library_name = "1.8.2";
+        rp_preflight(&facts, &fixture.findings);
+        assert_int_equal(fixture.findings.refusal_cnt, 1);
+        assert_non_null(strstr(find(&fixture, "librdkafka")->text, "librdkafka 1.8.2: "));
+        assert_non_null(strstr(find(&fixture, "librdkafka")->text, "--allow-librdkafka"));
+        facts.library_is_allowed = true;
+        rp_preflight(&facts, &fixture.findings);
+        assert_int_equal(fixture.findings.refusal_cnt, 0);
+        assert_int_equal(find(&fixture, "librdkafka")->severity, RP_FINDING_WARNING);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -201,6 +299,9 @@ int main(void)
                 cmocka_unit_test(test_the_longest_warning_is_whole),
                 cmocka_unit_test(test_a_pinned_policy_is_refused_once),
                 cmocka_unit_test(test_progress_of_somebody_else_is_no_start),
+                cmocka_unit_test(test_what_would_stop_the_job_in_the_middle),
+                cmocka_unit_test(test_codecs_that_the_library_lacks),
+                cmocka_unit_test(test_a_librdkafka_that_loses_records),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,7 +20,7 @@ struct args {
         struct rp_policy_args policy;
         struct rp_neighbour_args neighbour;
         int64_t partitions, replication_factor;
-        bool execute, exact;
+        bool execute, exact, allow_librdkafka;
         const char *job;
         int64_t transaction_ms, timeout_ms;
         struct rp_list settings;
@@ -44,6 +44,7 @@ static const struct rp_option options[] = {
         RP_TIMEOUT_OPTION(struct args),
         RP_NEIGHBOUR_OPTIONS(struct args),
         RP_CLIENT_OPTIONS(struct args),
+        RP_LIBRARY_OPTION(struct args),
         RP_POLICY_OPTIONS(struct args),
         RP_COMMON_OPTIONS(struct args),
         { 0 },
@@ -247,7 +248,8 @@ static int run(void *raw, char **operands, int operand_cnt)
                 .client = &client, .source = operands[0], .target = operands[1], .job = args->job ? args->job : job,
                 .partition_cnt = (int32_t)args->partitions, .replication_factor = (int32_t)args->replication_factor,
                 .settings = args->settings.items, .setting_cnt = args->settings.cnt, .is_exact = args->exact,
-                .timeout_ms = (int)args->timeout_ms, .tick = on_survey, .arg = &line,
+                .library_is_allowed = args->allow_librdkafka, .timeout_ms = (int)args->timeout_ms, .tick = on_survey,
+                .arg = &line,
         };
         int code;
 

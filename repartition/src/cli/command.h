@@ -79,6 +79,11 @@ extern const struct rp_command *const rp_commands[]; /* NULL-terminated */
         { "config-file", 'F', RP_OPT_TEXT, offsetof(T, client.config_file), "FILE",                                    \
           "librdkafka properties, one NAME=VALUE a line, as kcat reads them", NULL, 0, 0, NULL }
 
+/** Row for tables of commands that write; struct T has a member `allow_librdkafka`. */
+#define RP_LIBRARY_OPTION(T)                                                                                          \
+        { "allow-librdkafka", 0, RP_OPT_FLAG, offsetof(T, allow_librdkafka), NULL,                                     \
+          "write also with a librdkafka that is known to lose records", NULL, 0, 0, NULL }
+
 #define RP_POLICY_OPTIONS(T)                                                                                          \
         { "policy", 0, RP_OPT_TEXT, offsetof(T, policy.policy_file), "FILE",                                           \
           "the routing policy; without one, Java's rule", NULL, 0, 0, NULL },                                         \

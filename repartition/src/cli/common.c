@@ -1,6 +1,7 @@
 #include "cli/command.h"
 #include "io/kafka_source.h"
 #include "report/text.h"
+#include "secret.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -29,11 +30,6 @@ bool rp_wants_progress(const struct rp_common *common)
         return !strcmp(common->progress, "always");
 }
 
-static bool is_secret(const char *name)
-{
-        return strstr(name, "password") || strstr(name, "secret") || strstr(name, ".pem") || strstr(name, ".key");
-}
-
 char *rp_client_args_text(const struct rp_client_args *client)
 {
         char *text = NULL;
@@ -59,7 +55,7 @@ char *rp_client_args_text(const struct rp_client_args *client)
 
                 fprintf(out, "%s-X ", gap);
                 gap = " ";
-                if (equals && is_secret(property))
+                if (equals && rp_secret_is(property, (size_t)(equals - property), equals + 1))
                         fprintf(out, "%.*s=...", (int)(equals - property), property);
                 else
                         rp_text_shell_word(out, property);

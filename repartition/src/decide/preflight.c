@@ -1,5 +1,7 @@
 #include "decide/preflight.h"
 
+#include "decide/library.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -78,9 +80,64 @@ static void look_at_topics(const struct rp_facts *facts, struct rp_findings *fin
                 refuse("min-insync", "min.insync.replicas=%" PRId64 " of \"%s\" is more than its replication factor %" PRId32
                        ": nothing could be written", target->min_insync_replicas, target->name,
                        target->replication_factor);
+        if (target->exists && target->in_sync_cnt < target->min_insync_replicas &&
+            target->min_insync_replicas <= target->replication_factor)
+                refuse("in-sync", "a partition of \"%s\" has %" PRId32 " replicas in sync now and min.insync.replicas=%" PRId64
+                       ": nothing can be written until its brokers are back", target->name, target->in_sync_cnt,
+                       target->min_insync_replicas);
+        /* What the cluster says comes last: the above says it in plainer words. */
+        if (!target->exists && facts->create_error && !findings->refusal_cnt)
+                refuse("create", "%s", facts->create_error);
         if (!facts->settings_are_known)
                 note("settings-unknown", "this cluster does not answer questions about topic settings: timestamp type, "
                      "retention, size limits and cleanup policy were not checked");
+}
+
+/* ---- rights and the library ------------------------------------------------------------------------------------- */
+
+static void look_at_rights(const struct rp_facts *facts, struct rp_findings *findings)
+{
+        for (size_t i = 0; i < sizeof(facts->denials) / sizeof(*facts->denials) && facts->denials[i]; i++)
+                refuse("rights", "%s", facts->denials[i]);
+        if (facts->rights_are_unknown)
+                note("rights-unknown", "whether this user may write to \"%s\" and keep progress as group \"%.100s\" was not found "
+                     "out (that needs librdkafka 2.3 and Kafka 2.3): a missing right ends the run before a record is seen",
+                     facts->target.name, facts->job);
+}
+
+/* Whether list, separated by commas, has the word. */
+static bool lists(const char *list, const char *word)
+{
+        size_t len = strlen(word);
+
+        for (const char *at = list; (at = strstr(at, word)); at += len)
+                if ((at == list || at[-1] == ',' || at[-1] == ' ') && (!at[len] || at[len] == ',' || at[len] == ' '))
+                        return true;
+        return false;
+}
+
+static void look_at_codec(const struct rp_facts *facts, const struct rp_topic_facts *topic, struct rp_findings *findings)
+{
+        static const char *const codecs[] = { "gzip", "snappy", "lz4", "zstd" };
+
+        for (size_t i = 0; topic->compression_type && facts->codecs && i < sizeof(codecs) / sizeof(*codecs); i++)
+                if (!strcmp(topic->compression_type, codecs[i]) && !lists(facts->codecs, codecs[i]))
+                        refuse("codec", "\"%s\" is compressed by %s (compression.type), which this librdkafka (%s) was built "
+                               "without: use one that has it", topic->name, codecs[i], facts->library_name);
+}
+
+static void look_at_library(const struct rp_facts *facts, struct rp_findings *findings)
+{
+        const struct rp_library_flaw *flaws[4];
+        size_t cnt = facts->library ? rp_library_flaws(facts->library, RP_LIBRARY_WRITE, flaws, 4) : 0;
+
+        for (size_t i = 0; i < cnt; i++) {
+                if (flaws[i]->is_fatal && !facts->library_is_allowed)
+                        refuse("librdkafka", "librdkafka %s: %s (%s). Use a newer one; --allow-librdkafka takes the risk",
+                               facts->library_name, flaws[i]->reason, flaws[i]->source);
+                else
+                        warn("librdkafka", "librdkafka %s: %s (%s)", facts->library_name, flaws[i]->reason, flaws[i]->source);
+        }
 }
 
 /* ---- order ------------------------------------------------------------------------------------------------------ */
@@ -197,7 +254,11 @@ static void look_at_records(const struct rp_facts *facts, struct rp_findings *fi
 void rp_preflight(const struct rp_facts *facts, struct rp_findings *findings)
 {
         *findings = (struct rp_findings){ 0 };
+        look_at_library(facts, findings);
         look_at_topics(facts, findings);
+        look_at_rights(facts, findings);
+        look_at_codec(facts, &facts->source, findings);
+        look_at_codec(facts, &facts->target, findings);
         look_at_times(facts, findings);
         look_at_records(facts, findings);
 }

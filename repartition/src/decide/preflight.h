@@ -15,6 +15,8 @@ struct rp_topic_facts {
         int32_t partition_cnt;
         int32_t replication_factor;
         int32_t leaderless_cnt;
+        int32_t in_sync_cnt;        /* replicas in sync now, of the partition that has the fewest */
+        const char *compression_type; /* a codec, "producer" or "uncompressed" */
         const char *timestamp_type; /* CreateTime, LogAppendTime */
         const char *cleanup_policy;
         int64_t retention_ms, retention_bytes; /* -1: unlimited */
@@ -35,6 +37,13 @@ struct rp_facts {
         bool has_progress;             /* something is stored under that name */
         bool progress_is_foreign;      /* ... but not by a rewrite */
         const char *other_job;         /* ... but by a rewrite of other topics, another count or policy: which; else NULL */
+        const char *codecs;            /* what the librdkafka in use can decompress, separated by commas; NULL: not known */
+        const char *create_error;      /* why the cluster would not create the target; NULL when it would, or was not asked */
+        const char *denials[4];        /* rights that are missing, ready to print; the rest NULL */
+        bool rights_are_unknown;       /* a secured cluster that did not tell all */
+        uint32_t library;              /* librdkafka's version, as in RD_KAFKA_VERSION; 0: do not judge it */
+        const char *library_name;      /* ... as people write it */
+        bool library_is_allowed;       /* --allow-librdkafka */
         const struct rp_survey *survey;
         int64_t now_ms;                /* wall clock */
 };

@@ -1,6 +1,8 @@
 #define RP_WITH_RDKAFKA
 #include "io/client.h"
 
+#include "secret.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -84,7 +86,9 @@ rp_err_t rp_client_config_read(struct rp_client_config *config, const char *conf
                 const char *equals = strchr(pairs[i], '=');
 
                 if (!equals || equals == pairs[i])
-                        rc = rp_fail(err, RP_ERR_USAGE, "-X %.100s: expected NAME=VALUE", pairs[i]);
+                        /* What follows the name may be a secret. */
+                        rc = rp_fail(err, RP_ERR_USAGE, "-X %.*s: expected NAME=VALUE",
+                                     (int)strspn(pairs[i], "abcdefghijklmnopqrstuvwxyz._"), pairs[i]);
                 else
                         rc = add(config, pairs[i], (size_t)(equals - pairs[i]), equals + 1, err);
         }
@@ -116,12 +120,36 @@ const char *rp_client_version(void)
         return rd_kafka_version_str();
 }
 
+uint32_t rp_client_version_number(void)
+{
+        return (uint32_t)rd_kafka_version();
+}
+
+const char *rp_client_features(void)
+{
+        static char features[512];
+        rd_kafka_conf_t *conf = rd_kafka_conf_new();
+        size_t size = sizeof(features);
+
+        if (rd_kafka_conf_get(conf, "builtin.features", features, &size) != RD_KAFKA_CONF_OK)
+                *features = '\0';
+        rd_kafka_conf_destroy(conf);
+        return features;
+}
+
+bool rp_client_is_secured(const struct rp_client *client)
+{
+        return client->is_secured;
+}
+
 rp_err_t rp_client_set(rd_kafka_conf_t *conf, const char *name, const char *value, struct rp_error *err)
 {
         char text[256];
 
         if (rd_kafka_conf_set(conf, name, value, text, sizeof(text)) == RD_KAFKA_CONF_OK)
                 return RP_OK;
+        if (rp_secret_is(name, strlen(name), value))
+                rp_secret_blot(text, value);
         return rp_fail(err, RP_ERR_USAGE, "librdkafka %s: %s", rd_kafka_version_str(), text);
 }
 
@@ -162,6 +190,10 @@ rd_kafka_conf_t *rp_client_conf(const struct rp_client_config *config, struct rp
         for (size_t i = 0; i < config->cnt; i++)
                 if (rp_client_set(conf, config->names[i], config->values[i], err) != RP_OK)
                         goto fail;
+        /* Telemetry to the brokers is of no use to a job, and 2.5.0 to 2.5.2 can stop the process by an assertion in it. */
+        if (rd_kafka_version() >= 0x02050000 && !is_named(config, "enable.metrics.push") &&
+            rp_client_set(conf, "enable.metrics.push", "false", err) != RP_OK)
+                goto fail;
         /* What matters of librdkafka's log comes as error events too; the rest is for those who ask for it. */
         if (!is_named(config, "debug") && !is_named(config, "log_level"))
                 rd_kafka_conf_set_log_cb(conf, NULL);
@@ -171,16 +203,180 @@ fail:
         return NULL;
 }
 
+/* ---- trouble ---------------------------------------------------------------------------------------------------- */
+
+/*
+ * librdkafka says "certificate verify failed" for every reason; OpenSSL's numbers tell more. Changes nothing about what
+ * is trusted: whatever OpenSSL has found stands.
+ */
+static int on_certificate(rd_kafka_t *rk, const char *broker, int32_t broker_id, int *x509_error, int depth,
+                          const char *certificate, size_t len, char *text, size_t size, void *opaque)
+{
+        struct rp_client *client = opaque;
+
+        (void)rk, (void)broker, (void)broker_id, (void)depth, (void)certificate, (void)len;
+        if (!*x509_error)
+                return 1;
+        client->certificate_error = *x509_error;
+        snprintf(text, size, "OpenSSL's error %d", *x509_error);
+        return 0;
+}
+
+static const char *certificate_text(int x509_error)
+{
+        switch (x509_error) {
+        case 9:
+                return "it is not valid yet: is this machine's clock right?";
+        case 10:
+                return "it has expired";
+        case 23:
+                return "it was revoked";
+        case 62:
+        case 64:
+                return "it was made for another host name or address than the one connected to";
+        case 2:
+        case 18:
+        case 19:
+        case 20:
+        case 21:
+                return "it is not signed by an authority that is trusted here: see ssl.ca.location";
+        default:
+                return "see ssl.ca.location";
+        }
+}
+
+/* A broker that does not like our certificate, or misses it, ends the connection with a TLS alert. */
+static bool is_certificate_alert(const char *reason)
+{
+        const char *alert = strstr(reason, " alert ");
+
+        return alert && (strstr(alert, "certificate") || strstr(alert, "unknown ca"));
+}
+
+/* What librdkafka's log line says about a failed login or handshake, told shortly and with what to do. */
+static void tell_unwelcome(struct rp_client *client, int kerr, const char *reason, int len)
+{
+        const char *where = strstr(reason, "://");
+        const char *host = where ? where + 3 : reason;
+        int host_len = (int)strcspn(host, "/: ");
+        int certificate_error = client->certificate_error;
+
+        host_len += host[host_len] == ':' ? 1 + (int)strcspn(host + host_len + 1, "/: ") : 0;
+        if (kerr != RD_KAFKA_RESP_ERR__AUTHENTICATION && certificate_error)
+                snprintf(client->trouble, sizeof(client->trouble), "the certificate of broker %.*s is not accepted: %s",
+                         where ? host_len : 0, host, certificate_text(certificate_error));
+        else if (is_certificate_alert(reason))
+                snprintf(client->trouble, sizeof(client->trouble), "broker %.*s wants a certificate of ours that it trusts: see "
+                         "ssl.certificate.location and ssl.key.location", where ? host_len : 0, host);
+        else if (kerr == RD_KAFKA_RESP_ERR__AUTHENTICATION && client->is_scram && rd_kafka_version() < 0x02060100 &&
+                 strstr(reason, "invalid credentials"))
+                snprintf(client->trouble, sizeof(client->trouble),
+                         "broker %.*s refuses the login. SCRAM of librdkafka %s does not work with Kafka 3.8.1 and newer, even "
+                         "if the password is right: use librdkafka 2.6.1 or newer, or another mechanism",
+                         where ? host_len : 0, host, rd_kafka_version_str());
+        else if (kerr == RD_KAFKA_RESP_ERR__AUTHENTICATION && strstr(reason, "Authentication failed"))
+                snprintf(client->trouble, sizeof(client->trouble),
+                         "broker %.*s refuses the login: see sasl.mechanisms, sasl.username and sasl.password",
+                         where ? host_len : 0, host);
+        else
+                snprintf(client->trouble, sizeof(client->trouble), "%.*s", len, reason);
+}
+
 static void on_error(rd_kafka_t *rk, int kerr, const char *reason, void *opaque)
 {
         struct rp_client *client = opaque;
         const char *after = strstr(reason, " (after "); /* how long and how often: of no use to the reader */
+        int len = after ? (int)(after - reason) : (int)strlen(reason);
 
         (void)rk;
         /* "All brokers are down" only sums up what was just said in more words. */
-        if (kerr != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN || !*client->trouble)
-                snprintf(client->trouble, sizeof(client->trouble), "%.*s", (int)(after ? after - reason : (long)strlen(reason)),
-                         reason);
+        if (kerr == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN && *client->trouble)
+                return;
+        client->is_unwelcome = kerr == RD_KAFKA_RESP_ERR__SSL || kerr == RD_KAFKA_RESP_ERR__AUTHENTICATION ||
+                               is_certificate_alert(reason) || strstr(reason, "certificate verify failed");
+        if (client->is_unwelcome)
+                tell_unwelcome(client, kerr, reason, len);
+        else
+                snprintf(client->trouble, sizeof(client->trouble), "%.*s", len, reason);
+}
+
+rp_err_t rp_client_judge_silence(const struct rp_client *client, struct rp_error *err)
+{
+        if (err->code == RP_ERR_RETRY && client->is_unwelcome)
+                err->code = RP_ERR_USAGE;
+        return err->code;
+}
+
+void rp_client_needs(struct rp_client *client, enum rp_resource resource, const char *operation, const char *name)
+{
+        client->needs[resource].operation = operation;
+        snprintf(client->needs[resource].name, sizeof(client->needs[resource].name), "%s", name ? name : "");
+}
+
+static enum rp_resource refused_resource(rd_kafka_resp_err_t kerr)
+{
+        switch (kerr) {
+        case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
+                return RP_RESOURCE_TOPIC;
+        case RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED:
+                return RP_RESOURCE_GROUP;
+        case RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
+                return RP_RESOURCE_TRANSACTIONAL_ID;
+        case RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED:
+                return RP_RESOURCE_CLUSTER;
+        default:
+                return RP_RESOURCE_CNT;
+        }
+}
+
+void rp_right_print(char *text, size_t size, enum rp_resource resource, const char *operation, const char *name)
+{
+        static const char *const options[] = { "topic", "group", "transactional-id", "cluster" };
+        static const char *const kinds[] = { "topic", "group", "transactional id", "the cluster" };
+        const char *quote = *name ? "\"" : "";
+
+        snprintf(text, size,
+                 "this user lacks %s on %s%s%s%.100s%s: an administrator grants it by kafka-acls --add --allow-principal "
+                 "User:NAME --operation %s --%s%s%.100s",
+                 operation, kinds[resource], *name ? " " : "", quote, name, quote, operation, options[resource],
+                 *name ? " " : "", name);
+}
+
+void rp_client_append_right(const struct rp_client *client, rd_kafka_resp_err_t kerr, char *text, size_t size)
+{
+        enum rp_resource resource = refused_resource(kerr);
+        size_t used = strlen(text);
+
+        if (!client || resource == RP_RESOURCE_CNT || !client->needs[resource].operation || used + 3 > size)
+                return;
+        memcpy(text + used, "; ", 3);
+        rp_right_print(text + used + 2, size - used - 2, resource, client->needs[resource].operation,
+                       client->needs[resource].name);
+}
+
+/* ---- the client ------------------------------------------------------------------------------------------------- */
+
+static bool conf_is(const rd_kafka_conf_t *conf, const char *name, const char *start)
+{
+        char value[256] = "";
+        size_t size = sizeof(value);
+
+        return rd_kafka_conf_get(conf, name, value, &size) == RD_KAFKA_CONF_OK && !strncmp(value, start, strlen(start));
+}
+
+/* The rights that every member of a group and every transactional producer needs. */
+static void need_by_conf(struct rp_client *client, const rd_kafka_conf_t *conf)
+{
+        char value[256];
+        size_t size = sizeof(value);
+
+        memset(client->needs, 0, sizeof(client->needs));
+        if (rd_kafka_conf_get(conf, "group.id", value, &size) == RD_KAFKA_CONF_OK)
+                rp_client_needs(client, RP_RESOURCE_GROUP, "Read", value);
+        size = sizeof(value);
+        if (rd_kafka_conf_get(conf, "transactional.id", value, &size) == RD_KAFKA_CONF_OK)
+                rp_client_needs(client, RP_RESOURCE_TRANSACTIONAL_ID, "Write", value);
+        rp_client_needs(client, RP_RESOURCE_CLUSTER, "IdempotentWrite", NULL);
 }
 
 rp_err_t rp_client_open(struct rp_client *client, rd_kafka_type_t type, rd_kafka_conf_t *conf, struct rp_error *err)
@@ -188,8 +384,15 @@ rp_err_t rp_client_open(struct rp_client *client, rd_kafka_type_t type, rd_kafka
         char text[256];
 
         *client->trouble = '\0';
+        client->is_unwelcome = false;
+        client->certificate_error = 0;
+        need_by_conf(client, conf);
+        client->is_secured = !conf_is(conf, "security.protocol", "plaintext");
+        client->is_scram = conf_is(conf, "sasl.mechanisms", "SCRAM");
         rd_kafka_conf_set_opaque(conf, client);
         rd_kafka_conf_set_error_cb(conf, on_error);
+        if (conf_is(conf, "enable.ssl.certificate.verification", "true"))
+                rd_kafka_conf_set_ssl_cert_verify_cb(conf, on_certificate);
         client->rk = rd_kafka_new(type, conf, text, sizeof(text));
         if (client->rk)
                 return RP_OK;
@@ -302,9 +505,13 @@ static rp_err_t fail(struct rp_error *err, rp_err_t code, const struct rp_client
         char what[200];
 
         vsnprintf(what, sizeof(what), fmt, args);
+        if (client && client->is_unwelcome && is_connection_trouble(kerr))
+                return rp_fail(err, code, "%s: %s", what, client->trouble);
         if (client && *client->trouble && is_connection_trouble(kerr))
                 return rp_fail(err, code, "%s: %s (%s)", what, text, client->trouble);
-        return rp_fail(err, code, "%s: %s", what, text);
+        rp_fail(err, code, "%s: %s", what, text);
+        rp_client_append_right(client, kerr, err->text, sizeof(err->text));
+        return code;
 }
 
 rp_err_t rp_fail_resp(struct rp_error *err, const struct rp_client *client, rd_kafka_resp_err_t kerr,

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /** Properties for every client that a command makes, in the order in which they are set. */
 struct rp_client_config {
@@ -31,8 +32,17 @@ void rp_client_config_release(struct rp_client_config *config);
 /** @returns the version of the librdkafka that is loaded, such as "2.0.2". Static storage. */
 const char *rp_client_version(void);
 
+/** ... and as a number, as in RD_KAFKA_VERSION. */
+uint32_t rp_client_version_number(void);
+
+/** @returns what it was built with (codecs among it), separated by commas. Static storage. */
+const char *rp_client_features(void);
+
 /** A connection to a cluster; what it is made of is the business of io/ alone. */
 struct rp_client;
+
+/** Whether it speaks TLS or SASL: its user's rights are then probably limited. */
+bool rp_client_is_secured(const struct rp_client *client);
 
 #ifdef RP_WITH_RDKAFKA
 #include <librdkafka/rdkafka.h>
@@ -40,10 +50,21 @@ struct rp_client;
 /** First version with fetch.queue.backoff.ms, which lets a client with small queues read at full speed. */
 #define RP_RDKAFKA_2_2_0 0x02020000
 
+/** Kinds of things that Kafka grants rights on. */
+enum rp_resource { RP_RESOURCE_TOPIC, RP_RESOURCE_GROUP, RP_RESOURCE_TRANSACTIONAL_ID, RP_RESOURCE_CLUSTER, RP_RESOURCE_CNT };
+
 /** A client and the last thing it complained about, such as a refused connection. One thread serves and asks it. */
 struct rp_client {
         rd_kafka_t *rk;
         char trouble[256]; /* "" when it did not complain yet */
+        bool is_unwelcome; /* the last trouble was one of passwords or certificates: time will not mend it */
+        _Atomic int certificate_error; /* OpenSSL's number; set by librdkafka's threads */
+        bool is_scram;     /* logs in by SCRAM */
+        bool is_secured;
+        struct {
+                const char *operation; /* as Kafka's tools name it; static */
+                char name[256];
+        } needs[RP_RESOURCE_CNT];
 };
 
 /**
@@ -67,6 +88,29 @@ rp_err_t rp_client_tune(rd_kafka_conf_t *conf, const struct rp_client_config *co
  * as the opaque of all callbacks (so let it be the first member of a struct that wants callbacks of its own).
  */
 rp_err_t rp_client_open(struct rp_client *client, rd_kafka_type_t type, rd_kafka_conf_t *conf, struct rp_error *err);
+
+/**
+ * Names the right that the next requests need on that kind of thing, for the error text should it be missing.
+ * @param operation  as Kafka's tools name it, such as "Read"; static
+ * @param name       copied; NULL for the cluster
+ */
+void rp_client_needs(struct rp_client *client, enum rp_resource resource, const char *operation, const char *name);
+
+/**
+ * To be asked when a cluster did not answer: when it is one that turns us away, or that we turn away (password,
+ * certificate), *err becomes RP_ERR_USAGE.
+ * @returns err->code.
+ */
+rp_err_t rp_client_judge_silence(const struct rp_client *client, struct rp_error *err);
+
+/** Writes which right is missing and how to grant it. name: "" for the cluster. */
+void rp_right_print(char *text, size_t size, enum rp_resource resource, const char *operation, const char *name);
+
+/**
+ * Appends to a text how to grant the right that kerr says is missing, as named by rp_client_needs(); nothing when kerr
+ * says something else.
+ */
+void rp_client_append_right(const struct rp_client *client, rd_kafka_resp_err_t kerr, char *text, size_t size);
 
 /** Destroys the client; one that is not open is allowed. */
 void rp_client_close(struct rp_client *client);

@@ -7,17 +7,34 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { TRY_MS = 3000 };
+
+rp_err_t rp_cluster_metadata(struct rp_client *client, int timeout_ms, const struct rd_kafka_metadata **metadata,
+                             struct rp_error *err)
+{
+        int64_t deadline = rp_clock_ms() + timeout_ms;
+
+        for (;;) {
+                int64_t left = deadline - rp_clock_ms();
+                rd_kafka_resp_err_t kerr = rd_kafka_metadata(client->rk, 1, NULL, metadata, left > TRY_MS ? TRY_MS : (int)left);
+
+                if (!kerr)
+                        return RP_OK;
+                rp_client_serve(client, 0); /* the reason may be waiting to be told */
+                if (client->is_unwelcome || rp_err_from_kafka(kerr) != RP_ERR_RETRY || left <= TRY_MS)
+                        return rp_fail_resp(err, client, kerr, "cannot ask the cluster for its topics");
+        }
+}
+
 rp_err_t rp_cluster_topic(struct rp_client *client, const char *name, int timeout_ms, struct rp_topic_info *info,
                           struct rp_error *err)
 {
         const struct rd_kafka_metadata *metadata;
-        rd_kafka_resp_err_t kerr = rd_kafka_metadata(client->rk, 1, NULL, &metadata, timeout_ms);
+        rp_err_t rc = rp_cluster_metadata(client, timeout_ms, &metadata, err);
 
         *info = (struct rp_topic_info){ 0 };
-        if (kerr) {
-                rp_client_serve(client, 0); /* the reason may be waiting to be told */
-                return rp_fail_resp(err, client, kerr, "cannot ask the cluster for its topics");
-        }
+        if (rc != RP_OK)
+                return rc;
         info->broker_cnt = metadata->broker_cnt;
         for (int t = 0; t < metadata->topic_cnt; t++) {
                 const struct rd_kafka_metadata_topic *topic = &metadata->topics[t];
@@ -30,10 +47,36 @@ rp_err_t rp_cluster_topic(struct rp_client *client, const char *name, int timeou
                         info->leaderless_cnt += topic->partitions[p].leader < 0;
                         if (p == 0 || topic->partitions[p].replica_cnt < info->replication_factor)
                                 info->replication_factor = topic->partitions[p].replica_cnt;
+                        if (p == 0 || topic->partitions[p].isr_cnt < info->in_sync_cnt)
+                                info->in_sync_cnt = topic->partitions[p].isr_cnt;
                 }
         }
         rd_kafka_metadata_destroy(metadata);
         return RP_OK;
+}
+
+rp_err_t rp_cluster_fail_absent(struct rp_client *client, const char *name, int timeout_ms, struct rp_error *err)
+{
+        rd_kafka_topic_t *rkt;
+        const struct rd_kafka_metadata *metadata = NULL;
+        rd_kafka_resp_err_t kerr;
+
+        rp_fail(err, RP_ERR_USAGE, "topic \"%s\" does not exist", name);
+        /* Only where rights can be the reason: brokers that do not heed allow.auto.create.topics would make the topic. */
+        if (!rp_client_is_secured(client))
+                return err->code;
+        rkt = rd_kafka_topic_new(client->rk, name, NULL);
+        kerr = rkt ? rd_kafka_metadata(client->rk, 0, rkt, &metadata, timeout_ms) : rd_kafka_last_error();
+        if (!kerr && metadata->topic_cnt == 1)
+                kerr = metadata->topics[0].err;
+        rp_client_needs(client, RP_RESOURCE_TOPIC, "Describe", name);
+        if (rp_is_refused(kerr))
+                rp_fail_resp(err, client, kerr, "cannot see topic \"%s\"", name);
+        if (metadata)
+                rd_kafka_metadata_destroy(metadata);
+        if (rkt)
+                rd_kafka_topic_destroy(rkt);
+        return err->code;
 }
 
 bool rp_cluster_is_administrable(struct rp_client *client, int timeout_ms)
@@ -161,6 +204,7 @@ rp_err_t rp_cluster_settings(struct rp_client *client, const char *topic, int ti
         rp_err_t rc = RP_OK;
 
         *settings = (struct rp_settings){ 0 };
+        rp_client_needs(client, RP_RESOURCE_TOPIC, "DescribeConfigs", topic);
         rd_kafka_DescribeConfigs(client->rk, &resource, 1, options, queue);
         event = wait_result(client, queue, timeout_ms, what, topic, err);
         if (!event) {
@@ -206,8 +250,8 @@ static rp_err_t await_leaders(struct rp_client *client, const char *topic, int32
         }
 }
 
-rp_err_t rp_cluster_create(struct rp_client *client, const char *topic, int32_t partition_cnt, int32_t replication_factor,
-                           const struct rp_settings *settings, int timeout_ms, struct rp_error *err)
+static rp_err_t create(struct rp_client *client, const char *topic, int32_t partition_cnt, int32_t replication_factor,
+                       const struct rp_settings *settings, int timeout_ms, bool is_trial, struct rp_error *err)
 {
         static const char what[] = "cannot create topic";
         char text[256] = "";
@@ -223,7 +267,11 @@ rp_err_t rp_cluster_create(struct rp_client *client, const char *topic, int32_t 
                 if (settings->items[i].is_own)
                         rd_kafka_NewTopic_set_config(fresh, settings->items[i].name, settings->items[i].value);
         options = make_options(client, RD_KAFKA_ADMIN_OP_CREATETOPICS, timeout_ms);
+        if (is_trial)
+                rd_kafka_AdminOptions_set_validate_only(options, 1, text, sizeof(text));
         queue = rd_kafka_queue_new(client->rk);
+        rp_client_needs(client, RP_RESOURCE_TOPIC, "Create", topic);
+        rp_client_needs(client, RP_RESOURCE_CLUSTER, "Create", NULL);
         rd_kafka_CreateTopics(client->rk, &fresh, 1, options, queue);
         event = wait_result(client, queue, timeout_ms, what, topic, err);
         if (!event) {
@@ -233,7 +281,9 @@ rp_err_t rp_cluster_create(struct rp_client *client, const char *topic, int32_t 
                 const rd_kafka_topic_result_t **results =
                         rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(event), &cnt);
 
-                if (cnt == 1 && rd_kafka_topic_result_error(results[0]))
+                if (cnt == 1 && rp_is_refused(rd_kafka_topic_result_error(results[0])))
+                        rc = rp_fail_resp(err, client, rd_kafka_topic_result_error(results[0]), "%s \"%s\"", what, topic);
+                else if (cnt == 1 && rd_kafka_topic_result_error(results[0]))
                         rc = rp_fail(err, RP_ERR_USAGE, "%s \"%s\": %s", what, topic,
                                      rd_kafka_topic_result_error_string(results[0])
                                              ? rd_kafka_topic_result_error_string(results[0])
@@ -243,5 +293,20 @@ rp_err_t rp_cluster_create(struct rp_client *client, const char *topic, int32_t 
         rd_kafka_queue_destroy(queue);
         rd_kafka_AdminOptions_destroy(options);
         rd_kafka_NewTopic_destroy(fresh);
+        return rc;
+}
+
+rp_err_t rp_cluster_try_create(struct rp_client *client, const char *topic, int32_t partition_cnt,
+                               int32_t replication_factor, const struct rp_settings *settings, int timeout_ms,
+                               struct rp_error *err)
+{
+        return create(client, topic, partition_cnt, replication_factor, settings, timeout_ms, true, err);
+}
+
+rp_err_t rp_cluster_create(struct rp_client *client, const char *topic, int32_t partition_cnt, int32_t replication_factor,
+                           const struct rp_settings *settings, int timeout_ms, struct rp_error *err)
+{
+        rp_err_t rc = create(client, topic, partition_cnt, replication_factor, settings, timeout_ms, false, err);
+
         return rc == RP_OK ? await_leaders(client, topic, partition_cnt, timeout_ms, err) : rc;
 }

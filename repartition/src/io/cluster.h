@@ -14,6 +14,7 @@ struct rp_topic_info {
         int32_t partition_cnt;
         int32_t leaderless_cnt;     /* partitions that cannot be read or written now */
         int32_t replication_factor; /* of the partition that has the fewest replicas */
+        int32_t in_sync_cnt;        /* replicas in sync, of the partition that has the fewest */
         int32_t broker_cnt;         /* of the whole cluster */
 };
 
@@ -41,6 +42,13 @@ void rp_settings_release(struct rp_settings *settings);
 rp_err_t rp_cluster_topic(struct rp_client *client, const char *name, int timeout_ms, struct rp_topic_info *info,
                           struct rp_error *err);
 
+/**
+ * For a topic that rp_cluster_topic() did not find: brokers show nobody a topic that he may not describe.
+ * @param client  a consumer with allow.auto.create.topics=false
+ * @returns RP_ERR_USAGE (or what went wrong) with *err telling that it does not exist, or which right is missing.
+ */
+rp_err_t rp_cluster_fail_absent(struct rp_client *client, const char *name, int timeout_ms, struct rp_error *err);
+
 /** False when the cluster names no controller, so that topics can be neither described nor created (an embedded one). */
 bool rp_cluster_is_administrable(struct rp_client *client, int timeout_ms);
 
@@ -48,7 +56,18 @@ bool rp_cluster_is_administrable(struct rp_client *client, int timeout_ms);
 rp_err_t rp_cluster_settings(struct rp_client *client, const char *topic, int timeout_ms, struct rp_settings *settings,
                              struct rp_error *err);
 
+/** Asks the cluster whether it would create that topic, and lets it be. @returns RP_OK, or why not. */
+rp_err_t rp_cluster_try_create(struct rp_client *client, const char *topic, int32_t partition_cnt,
+                               int32_t replication_factor, const struct rp_settings *settings, int timeout_ms,
+                               struct rp_error *err);
+
 /** Creates a topic with those of the settings that are its own, and waits until all its partitions have leaders. */
 rp_err_t rp_cluster_create(struct rp_client *client, const char *topic, int32_t partition_cnt, int32_t replication_factor,
                            const struct rp_settings *settings, int timeout_ms, struct rp_error *err);
+#ifdef RP_WITH_RDKAFKA
+/** The list of all topics, the caller's to rd_kafka_metadata_destroy(). A cluster that turns us away is left early. */
+rp_err_t rp_cluster_metadata(struct rp_client *client, int timeout_ms, const struct rd_kafka_metadata **metadata,
+                             struct rp_error *err);
+#endif
+
 #endif

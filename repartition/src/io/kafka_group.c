@@ -710,7 +710,7 @@ static rp_err_t join(struct kafka_group *group, const struct rp_kafka_group_conf
         if (rc != RP_OK)
                 return rc;
         if (!info.exists)
-                return rp_fail(err, RP_ERR_USAGE, "topic \"%s\" does not exist", config->topic);
+                return rp_cluster_fail_absent(&group->client, config->topic, CONNECT_MS, err);
         group->base.partition_cnt = info.partition_cnt;
         topics = rd_kafka_topic_partition_list_new(1);
         rd_kafka_topic_partition_list_add(topics, group->topic, RD_KAFKA_PARTITION_UA);

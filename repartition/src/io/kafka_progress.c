@@ -2,9 +2,12 @@
 #include "clock.h"
 #include "io/kafka_sink.h"
 #include "io/kafka_source.h"
+#include "io/rights.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { TRY_MS = 3000 };
 
 static rp_err_t take(struct rp_progress *progress, const rd_kafka_topic_partition_list_t *list, struct rp_error *err)
 {
@@ -29,7 +32,7 @@ rp_err_t rp_kafka_progress_ask(struct rp_client *client, rd_kafka_topic_partitio
         for (;;) {
                 int64_t left = deadline - rp_clock_ms();
                 rd_kafka_resp_err_t kerr =
-                        rd_kafka_committed(client->rk, list, left > 5000 ? 5000 : left > 0 ? (int)left : 1);
+                        rd_kafka_committed(client->rk, list, left > TRY_MS ? TRY_MS : left > 0 ? (int)left : 1);
 
                 for (int i = 0; i < list->cnt && !kerr; i++)
                         kerr = list->elems[i].err;
@@ -37,6 +40,10 @@ rp_err_t rp_kafka_progress_ask(struct rp_client *client, rd_kafka_topic_partitio
                         return take(progress, list, err);
                 rp_client_serve(client, 50);
                 rc = rp_err_from_kafka(kerr);
+                /* A coordinator that we may not know of looks like one that is late. */
+                if (rc == RP_ERR_RETRY && rp_is_refused(rp_rights_group_error(client, 5000)))
+                        return rp_fail_resp(err, client, RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED,
+                                            "cannot read the job's stored progress");
                 if (rc != RP_ERR_RETRY || rp_clock_ms() >= deadline)
                         return rp_fail_resp(err, client, kerr, "cannot read the job's stored progress");
                 for (int i = 0; i < list->cnt; i++)

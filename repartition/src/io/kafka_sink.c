@@ -79,6 +79,7 @@ static void on_delivery(rd_kafka_t *rk, const rd_kafka_message_t *report, void *
                         "topic \"%s\", partition %" PRId32 " does not take the record from partition %" PRId32
                         ", offset %" PRId64 " (%zu bytes): %s", sink->topic, report->partition, partition, offset,
                         report->len + report->key_len, rd_kafka_err2str(report->err));
+                rp_client_append_right(&sink->client, report->err, sink->failure.text, sizeof(sink->failure.text));
         }
         if (consumed)
                 rd_kafka_message_destroy(consumed);
@@ -161,6 +162,8 @@ static rp_err_t open_producer(struct kafka_sink *sink, struct rp_error *err)
                 rc = rp_client_open(&sink->client, RD_KAFKA_PRODUCER, conf, err);
         if (rc != RP_OK)
                 return rc;
+        rp_client_needs(&sink->client, RP_RESOURCE_TOPIC, "Write", sink->topic);
+        rp_client_needs(&sink->client, RP_RESOURCE_GROUP, "Read", sink->job);
         sink->rkt = rd_kafka_topic_new(sink->client.rk, sink->topic, NULL);
         if (!sink->rkt)
                 return rp_fail_resp(err, &sink->client, rd_kafka_last_error(), "cannot use topic \"%s\"", sink->topic);
@@ -519,4 +522,18 @@ rp_err_t rp_kafka_sink_new(struct rp_sink **out, const struct rp_kafka_sink_conf
         sink->timeout_ms = config->timeout_ms;
         *out = &sink->base;
         return RP_OK;
+}
+
+rp_err_t rp_kafka_sink_try(const struct rp_kafka_sink_config *config, struct rp_error *err)
+{
+        struct rp_sink *base = NULL;
+        rp_err_t rc = rp_kafka_sink_new(&base, config, err);
+
+        if (rc != RP_OK)
+                return rc;
+        rc = open_producer(self(base), err);
+        if (rc == RP_OK)
+                rc = init_transactions(self(base), err);
+        sink_free(base);
+        return rc;
 }

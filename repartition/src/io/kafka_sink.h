@@ -36,6 +36,12 @@ struct rp_kafka_sink_config {
 rp_err_t rp_kafka_sink_new(struct rp_sink **sink, const struct rp_kafka_sink_config *config, struct rp_error *err);
 
 /**
+ * Whether the cluster lets this job begin transactions: fences whoever has its name, and writes nothing. To be asked before
+ * anything is made for the job.
+ */
+rp_err_t rp_kafka_sink_try(const struct rp_kafka_sink_config *config, struct rp_error *err);
+
+/**
  * The progress that a job has stored, read through the source's consumer, whose group must be the job. Waits for the end
  * of a transaction that is about to change it.
  */

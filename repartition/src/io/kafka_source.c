@@ -225,10 +225,14 @@ static rp_err_t take_error(struct kafka_source *source, int32_t partition, const
                 /* Also seen for a while when brokers come and go; a deleted topic ends by the timeout. */
                 break;
         default:
-                if (rp_err_from_kafka(message->err) != RP_ERR_RETRY)
-                        return rp_fail(err, rp_err_from_kafka(message->err),
-                                       "cannot read partition %" PRId32 " of topic \"%s\" at offset %" PRId64 ": %s",
-                                       partition, source->topic, lane->next, rd_kafka_message_errstr(message));
+                if (rp_err_from_kafka(message->err) != RP_ERR_RETRY) {
+                        rp_fail(err, rp_err_from_kafka(message->err),
+                                "cannot read partition %" PRId32 " of topic \"%s\" at offset %" PRId64 ": %s", partition,
+                                source->topic, lane->next, rd_kafka_message_errstr(message));
+                        rp_client_needs(&source->client, RP_RESOURCE_TOPIC, "Read", source->topic);
+                        rp_client_append_right(&source->client, message->err, err->text, sizeof(err->text));
+                        return err->code;
+                }
         }
         snprintf(source->client.trouble, sizeof(source->client.trouble), "%s", rd_kafka_message_errstr(message));
         return RP_OK;
@@ -359,11 +363,13 @@ static rp_err_t find_topic(struct kafka_source *source, const struct rp_kafka_so
         if (rc == RP_OK)
                 rc = rp_cluster_topic(&scout, config->topic,
                                       config->timeout_ms < CONNECT_MS ? config->timeout_ms : CONNECT_MS, &info, err);
+        if (rc != RP_OK)
+                rc = rp_client_judge_silence(&scout, err);
+        else if (!info.exists)
+                rc = rp_cluster_fail_absent(&scout, config->topic, CONNECT_MS, err);
         rp_client_close(&scout);
         if (rc != RP_OK)
                 return rc;
-        if (!info.exists)
-                return rp_fail(err, RP_ERR_USAGE, "topic \"%s\" does not exist", config->topic);
         source->base.partition_cnt = info.partition_cnt;
         return RP_OK;
 }

@@ -11,6 +11,7 @@ rp_err_t rp_offsets_list(struct rp_client *client, const char *topic, int64_t ti
 {
         int64_t began = rp_clock_ms(), deadline = began + timeout_ms;
 
+        rp_client_needs(client, RP_RESOURCE_TOPIC, "Describe", topic);
         for (;;) {
                 rd_kafka_resp_err_t kerr;
                 int64_t left = deadline - rp_clock_ms();

@@ -1,6 +1,8 @@
 #define RP_WITH_RDKAFKA
 #include "io/replicas.h"
 
+#include "io/cluster.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +44,7 @@ static rp_err_t take_metadata(struct rp_live *live, const struct rp_live_request
                         if (!strcmp(metadata->topics[t].topic, request->topics[i]))
                                 found = &metadata->topics[t];
                 if (!found || !found->partition_cnt)
-                        rc = rp_fail(err, RP_ERR_USAGE, "there is no topic \"%.200s\"", request->topics[i]);
+                        rc = rp_fail(err, RP_ERR_USAGE, "there is no topic \"%.200s\" that this user may Describe", request->topics[i]);
                 else
                         rc = take_topic(live, found, err);
         }
@@ -58,6 +60,7 @@ static rp_err_t read_racks(struct rp_client *client, struct rp_live *live, int t
         rp_err_t rc = RP_OK;
 
         rd_kafka_AdminOptions_set_request_timeout(options, timeout_ms, text, sizeof(text));
+        rp_client_needs(client, RP_RESOURCE_CLUSTER, "DescribeConfigs", NULL);
         for (size_t b = 0; b < live->broker_cnt; b++) {
                 rd_kafka_ConfigResource_t *resource;
 
@@ -109,8 +112,10 @@ static rp_err_t count_records(struct rp_client *client, struct rp_live *live, in
         for (size_t p = 0; p < live->assignment.cnt; p++) {
                 struct rp_holding *holding = &live->assignment.items[p];
                 int64_t low = 0, high = 0;
-                rd_kafka_resp_err_t kerr = rd_kafka_query_watermark_offsets(client->rk, holding->topic, holding->partition,
-                                                                            &low, &high, timeout_ms);
+                rd_kafka_resp_err_t kerr;
+
+                rp_client_needs(client, RP_RESOURCE_TOPIC, "Describe", holding->topic);
+                kerr = rd_kafka_query_watermark_offsets(client->rk, holding->topic, holding->partition, &low, &high, timeout_ms);
 
                 if (!kerr) {
                         holding->weight = high > low ? (uint64_t)(high - low) : 0;
@@ -130,7 +135,6 @@ rp_err_t rp_live_read(struct rp_live *live, const struct rp_live_request *reques
         rd_kafka_conf_t *conf = rp_client_conf(request->client, err);
         const struct rd_kafka_metadata *metadata = NULL;
         struct rp_client client = { 0 };
-        rd_kafka_resp_err_t kerr;
         rp_err_t rc;
 
         *live = (struct rp_live){ 0 };
@@ -140,10 +144,9 @@ rp_err_t rp_live_read(struct rp_live *live, const struct rp_live_request *reques
         if (rc != RP_OK)
                 return rc;
         /* All topics: asking for one by name makes a broker with auto-creation create it. */
-        kerr = rd_kafka_metadata(client.rk, 1, NULL, &metadata, request->timeout_ms);
-        if (kerr) {
-                rp_client_serve(&client, 0);
-                rc = rp_fail_resp(err, &client, kerr, "cannot ask the cluster for its topics");
+        rc = rp_cluster_metadata(&client, request->timeout_ms, &metadata, err);
+        if (rc != RP_OK) {
+                rc = rp_client_judge_silence(&client, err);
         } else {
                 rc = take_metadata(live, request, metadata, err);
                 rd_kafka_metadata_destroy(metadata);

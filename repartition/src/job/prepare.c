@@ -40,6 +40,8 @@ static struct rp_topic_facts topic_facts(const char *name, const struct rp_topic
                 .partition_cnt = info->partition_cnt,
                 .replication_factor = info->replication_factor,
                 .leaderless_cnt = info->leaderless_cnt,
+                .in_sync_cnt = info->in_sync_cnt,
+                .compression_type = rp_settings_get(settings, "compression.type"),
                 .timestamp_type = rp_settings_get(settings, "message.timestamp.type"),
                 .cleanup_policy = rp_settings_get(settings, "cleanup.policy"),
                 .retention_ms = number(settings, "retention.ms"),
@@ -229,6 +231,22 @@ static rp_err_t survey(struct rp_preparation *preparation, const struct rp_prepa
         return rc;
 }
 
+/* What the run will have to be allowed, as far as it can be tried without effect. */
+static void try_rights(struct rp_preparation *preparation, const struct rp_prepare_config *config, struct rp_client *client)
+{
+        struct rp_facts *facts = &preparation->facts;
+        bool exists = facts->target.exists;
+
+        if (!exists && strcmp(config->source, config->target) &&
+            rp_cluster_try_create(client, config->target, config->partition_cnt, facts->target.replication_factor,
+                                  &preparation->target_settings, config->timeout_ms, &preparation->create_error) != RP_OK)
+                facts->create_error = preparation->create_error.text;
+        rp_rights_ask(client, exists ? config->target : NULL, config->job, ADMIN_MS, &preparation->denials);
+        for (size_t i = 0; i < preparation->denials.cnt; i++)
+                facts->denials[i] = preparation->denials.texts[i];
+        facts->rights_are_unknown = !preparation->denials.is_known && rp_client_is_secured(client);
+}
+
 static rp_err_t ask_topics(struct rp_preparation *preparation, const struct rp_prepare_config *config,
                            struct rp_error *err)
 {
@@ -264,8 +282,14 @@ static rp_err_t ask_topics(struct rp_preparation *preparation, const struct rp_p
                 .wanted_cnt = config->partition_cnt,
                 .policy_pin = kr_rule_partitions(config->rule),
                 .settings_are_known = knows,
+                .codecs = rp_client_features(),
+                .library = rp_client_version_number(),
+                .library_name = rp_client_version(),
+                .library_is_allowed = config->library_is_allowed,
                 .now_ms = rp_wall_clock_ms(),
         };
+        if (knows)
+                try_rights(preparation, config, client);
         return RP_OK;
 }
 
@@ -319,8 +343,15 @@ rp_err_t rp_prepare(struct rp_preparation *preparation, const struct rp_prepare_
 rp_err_t rp_preparation_create_target(const struct rp_preparation *preparation, const struct rp_prepare_config *config,
                                       struct rp_error *err)
 {
+        const struct rp_kafka_sink_config sink = { .client = config->client, .source = preparation->source, .job = config->job,
+                                                   .topic = config->target, .partition_cnt = config->partition_cnt,
+                                                   .timeout_ms = config->timeout_ms };
+
         if (preparation->facts.target.exists)
                 return RP_OK;
+        /* Not to leave an empty topic behind when it cannot be filled. */
+        if (rp_kafka_sink_try(&sink, err) != RP_OK)
+                return err->code;
         return rp_cluster_create(rp_kafka_source_client(preparation->source), config->target, config->partition_cnt,
                                  preparation->facts.target.replication_factor, &preparation->target_settings,
                                  config->timeout_ms, err);

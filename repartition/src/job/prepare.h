@@ -6,6 +6,7 @@
 #include "decide/preflight.h"
 #include "io/client.h"
 #include "io/cluster.h"
+#include "io/rights.h"
 #include "io/sink.h"
 #include "io/source.h"
 
@@ -19,6 +20,7 @@ struct rp_prepare_config {
         size_t setting_cnt;
         const kr_rule_t *rule;
         bool is_exact;               /* survey everything instead of a sample */
+        bool library_is_allowed;     /* a librdkafka that is known to lose data, too */
         int timeout_ms;
         /** Called while the records are surveyed. @returns false to stop. May be NULL. */
         bool (*tick)(void *arg, uint64_t done, uint64_t total, uint64_t records);
@@ -35,6 +37,8 @@ struct rp_preparation {
         bool is_stopped;               /* by tick */
         uint64_t left;                 /* offsets still to copy: an upper bound of records */
         struct rp_facts facts;
+        struct rp_denials denials;     /* facts.denials points here */
+        struct rp_error create_error;  /* facts.create_error points here */
         char other_job[RP_NOTE_JOB_SIZE]; /* facts.other_job points here */
         struct rp_findings findings;
 };

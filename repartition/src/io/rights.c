@@ -1,0 +1,123 @@
+#define RP_WITH_RDKAFKA
+#include "io/rights.h"
+
+#include "io/newer.h"
+
+static rd_kafka_AdminOptions_t *make_options(struct rp_client *client, int timeout_ms)
+{
+        rd_kafka_AdminOptions_t *options = rd_kafka_AdminOptions_new(client->rk, RD_KAFKA_ADMIN_OP_ANY);
+        rd_kafka_error_t *kerr;
+        char text[128];
+
+        rd_kafka_AdminOptions_set_request_timeout(options, timeout_ms, text, sizeof(text));
+        kerr = rd_kafka_AdminOptions_set_include_authorized_operations(options, 1);
+        if (kerr)
+                rd_kafka_error_destroy(kerr);
+        return options;
+}
+
+/* Whether operation is among those that are allowed. An empty list is no answer: describing it was allowed. */
+static void judge(const rd_kafka_AclOperation_t *allowed, size_t cnt, rd_kafka_AclOperation_t operation, const char *name,
+                  enum rp_resource resource, const char *resource_name, struct rp_denials *denials)
+{
+        if (!allowed || !cnt) {
+                denials->is_known = false;
+                return;
+        }
+        for (size_t i = 0; i < cnt; i++)
+                if (allowed[i] == operation)
+                        return;
+        if (denials->cnt < sizeof(denials->texts) / sizeof(*denials->texts))
+                rp_right_print(denials->texts[denials->cnt++], sizeof(*denials->texts), resource, name, resource_name);
+}
+
+static void ask_topic(struct rp_client *client, const char *topic, int timeout_ms, struct rp_denials *denials)
+{
+        rd_kafka_TopicCollection_t *topics = rd_kafka_TopicCollection_of_topic_names(&topic, 1);
+        rd_kafka_AdminOptions_t *options = make_options(client, timeout_ms);
+        rd_kafka_queue_t *queue = rd_kafka_queue_new(client->rk);
+        rd_kafka_event_t *event;
+        const rd_kafka_AclOperation_t *allowed = NULL;
+        size_t cnt = 0;
+
+        rd_kafka_DescribeTopics(client->rk, topics, options, queue);
+        event = rd_kafka_queue_poll(queue, timeout_ms + 1000);
+        if (event && !rd_kafka_event_error(event)) {
+                const rd_kafka_TopicDescription_t **found =
+                        rd_kafka_DescribeTopics_result_topics(rd_kafka_event_DescribeTopics_result(event), &cnt);
+
+                if (cnt == 1 && !rd_kafka_error_code(rd_kafka_TopicDescription_error(found[0])))
+                        allowed = rd_kafka_TopicDescription_authorized_operations(found[0], &cnt);
+        }
+        judge(allowed, cnt, RD_KAFKA_ACL_OPERATION_WRITE, "Write", RP_RESOURCE_TOPIC, topic, denials);
+        judge(allowed, cnt, RD_KAFKA_ACL_OPERATION_READ, "Read", RP_RESOURCE_TOPIC, topic, denials); /* what is there already */
+        if (event)
+                rd_kafka_event_destroy(event);
+        rd_kafka_queue_destroy(queue);
+        rd_kafka_AdminOptions_destroy(options);
+        rd_kafka_TopicCollection_destroy(topics);
+}
+
+static void ask_group(struct rp_client *client, const char *group, int timeout_ms, struct rp_denials *denials)
+{
+        rd_kafka_AdminOptions_t *options = make_options(client, timeout_ms);
+        rd_kafka_queue_t *queue = rd_kafka_queue_new(client->rk);
+        rd_kafka_event_t *event;
+        const rd_kafka_AclOperation_t *allowed = NULL;
+        size_t cnt = 0;
+
+        rd_kafka_DescribeConsumerGroups(client->rk, &group, 1, options, queue);
+        event = rd_kafka_queue_poll(queue, timeout_ms + 1000);
+        if (event && !rd_kafka_event_error(event)) {
+                const rd_kafka_ConsumerGroupDescription_t **found = rd_kafka_DescribeConsumerGroups_result_groups(
+                        rd_kafka_event_DescribeConsumerGroups_result(event), &cnt);
+
+                if (cnt == 1 && !rd_kafka_error_code(rd_kafka_ConsumerGroupDescription_error(found[0])))
+                        allowed = rd_kafka_ConsumerGroupDescription_authorized_operations(found[0], &cnt);
+        }
+        judge(allowed, cnt, RD_KAFKA_ACL_OPERATION_READ, "Read", RP_RESOURCE_GROUP, group, denials);
+        if (event)
+                rd_kafka_event_destroy(event);
+        rd_kafka_queue_destroy(queue);
+        rd_kafka_AdminOptions_destroy(options);
+}
+
+void rp_rights_ask(struct rp_client *client, const char *topic, const char *group, int timeout_ms,
+                   struct rp_denials *denials)
+{
+        denials->is_known = rd_kafka_DescribeTopics && rd_kafka_AdminOptions_set_include_authorized_operations &&
+                            rd_kafka_ConsumerGroupDescription_authorized_operations;
+        if (!denials->is_known)
+                return;
+        if (topic)
+                ask_topic(client, topic, timeout_ms, denials);
+        ask_group(client, group, timeout_ms, denials);
+}
+
+rd_kafka_resp_err_t rp_rights_group_error(struct rp_client *client, int timeout_ms)
+{
+        rd_kafka_AdminOptions_t *options = rd_kafka_AdminOptions_new(client->rk, RD_KAFKA_ADMIN_OP_DESCRIBECONSUMERGROUPS);
+        rd_kafka_queue_t *queue = rd_kafka_queue_new(client->rk);
+        const char *group = client->needs[RP_RESOURCE_GROUP].name;
+        rd_kafka_resp_err_t kerr;
+        rd_kafka_event_t *event;
+        char text[64];
+        size_t cnt = 0;
+
+        rd_kafka_AdminOptions_set_request_timeout(options, timeout_ms, text, sizeof(text));
+        rd_kafka_DescribeConsumerGroups(client->rk, &group, 1, options, queue);
+        event = rd_kafka_queue_poll(queue, timeout_ms + 1000);
+        kerr = event ? rd_kafka_event_error(event) : RD_KAFKA_RESP_ERR__TIMED_OUT;
+        if (!kerr) {
+                const rd_kafka_ConsumerGroupDescription_t **found = rd_kafka_DescribeConsumerGroups_result_groups(
+                        rd_kafka_event_DescribeConsumerGroups_result(event), &cnt);
+
+                if (cnt == 1)
+                        kerr = rd_kafka_error_code(rd_kafka_ConsumerGroupDescription_error(found[0]));
+        }
+        if (event)
+                rd_kafka_event_destroy(event);
+        rd_kafka_queue_destroy(queue);
+        rd_kafka_AdminOptions_destroy(options);
+        return kerr;
+}
