@@ -150,7 +150,7 @@ static rp_err_t source_fetch(struct rp_source *base, int32_t partition, int time
         const struct memory_log *log = &source->topic->logs[partition];
         struct rp_range *range = &source->ranges[partition];
         size_t most = next_random(&source->random) % (LENT_MAX + 1);
-        size_t at = 0;
+        size_t at = 0, end = log->cnt;
         bool happens;
 
         (void)timeout_ms;
@@ -164,8 +164,14 @@ static rp_err_t source_fetch(struct rp_source *base, int32_t partition, int time
         if (!most || range->first >= range->end)
                 return RP_OK; /* nothing yet */
         source->lent_by_partition[partition] = malloc(LENT_MAX * sizeof(struct rp_record));
-        while (at < log->cnt && log->records[at].offset < range->first)
-                at++;
+        while (at < end) {
+                size_t middle = (at + end) / 2;
+
+                if (log->records[middle].offset < range->first)
+                        at = middle + 1;
+                else
+                        end = middle;
+        }
         for (; at < log->cnt && batch->cnt < most && log->records[at].offset < range->end; at++) {
                 source->lent_by_partition[partition][batch->cnt++] = log->records[at];
                 range->first = log->records[at].offset + 1;

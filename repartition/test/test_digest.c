@@ -112,62 +112,151 @@ static struct rp_digest digest_of(unsigned value)
         return rp_digest_record(&rec);
 }
 
-static void fill(struct rp_order *order, unsigned keys, unsigned swapped_key, size_t memory)
+/* Two records of each key on one side, one key's the other way round. */
+static void fill(struct rp_order *order, int side, unsigned keys, unsigned swapped_key)
 {
-        assert_true(rp_order_init(order, memory));
         for (unsigned round = 0; round < 2; round++)
                 for (unsigned key = 0; key < keys; key++)
-                        assert_true(rp_order_add(order, group_of(key), digest_of(key == swapped_key ? 1 - round : round)));
+                        assert_true(rp_order_add(order, side, group_of(key), digest_of(key == swapped_key ? 1 - round : round),
+                                                 true));
 }
 
 static void test_order_sees_one_swap(void **state)
 {
-        struct rp_order a, b;
+        struct rp_order order;
 
         (void)state;
-        fill(&a, 5000, UINT32_MAX, 64 << 20);
-        fill(&b, 5000, 4321, 64 << 20);
+        rp_order_init(&order, RP_ORDER_CHAIN, 64 << 20, 0);
+        fill(&order, 0, 5000, UINT32_MAX);
+        fill(&order, 1, 5000, 4321);
         differing = 0;
-        assert_int_equal(rp_order_compare(&a, &b, count_differing, NULL), 5000);
+        assert_int_equal(rp_order_compare(&order, count_differing, NULL), 5000);
         assert_int_equal(differing, 1);
         assert_int_equal(last_differing, group_of(4321));
-        assert_true(rp_order_share(&a, &b) == 1.0);
-        differing = 0;
-        rp_order_compare(&a, &a, count_differing, NULL);
-        assert_int_equal(differing, 0);
-        rp_order_release(&a);
-        rp_order_release(&b);
+        assert_true(order.limit == UINT64_MAX);
+        rp_order_release(&order);
+        assert_int_equal(order.bytes, 0);
 }
 
 static void test_order_sees_keys_of_one_side(void **state)
 {
-        struct rp_order a, b;
+        struct rp_order order;
 
         (void)state;
-        fill(&a, 100, UINT32_MAX, 1 << 20);
-        fill(&b, 102, UINT32_MAX, 1 << 20);
+        rp_order_init(&order, RP_ORDER_CHAIN, 1 << 20, 0);
+        fill(&order, 0, 100, UINT32_MAX);
+        fill(&order, 1, 102, UINT32_MAX);
         differing = 0;
-        assert_int_equal(rp_order_compare(&a, &b, count_differing, NULL), 102);
+        assert_int_equal(rp_order_compare(&order, count_differing, NULL), 102);
         assert_int_equal(differing, 2);
-        rp_order_release(&a);
-        rp_order_release(&b);
+        rp_order_release(&order);
 }
 
-/* Sides of different memory: what both kept is compared, and nothing is taken for a difference that was only dropped. */
-static void test_order_falls_back_to_a_sample(void **state)
+/* Range after range, every key is compared once, and nothing that was only dropped is taken for a difference. */
+static void test_order_takes_several_ranges_when_memory_is_short(void **state)
 {
-        struct rp_order a, b;
-        size_t compared;
+        enum { KEYS = 100000, SWAPPED = 77777 };
+        struct rp_order order;
+        uint64_t after = 0, compared = 0;
+        unsigned ranges = 0;
 
         (void)state;
-        fill(&a, 50000, UINT32_MAX, 64 << 20);
-        fill(&b, 50000, UINT32_MAX, 400 << 10);
-        assert_true(b.slot_cnt * sizeof(*b.slots) * 2 <= 400 << 10);
+        rp_order_init(&order, RP_ORDER_CHAIN, 1 << 20, 0);
         differing = 0;
-        compared = rp_order_compare(&a, &b, count_differing, NULL);
+        do {
+                rp_order_restart(&order, after);
+                fill(&order, 0, KEYS, UINT32_MAX);
+                fill(&order, 1, KEYS, SWAPPED);
+                compared += rp_order_compare(&order, count_differing, NULL);
+                assert_true(order.limit > after);
+                after = order.limit;
+                ranges++;
+        } while (after != UINT64_MAX);
+        assert_int_equal(compared, KEYS);
+        assert_int_equal(differing, 1);
+        assert_int_equal(last_differing, group_of(SWAPPED));
+        assert_in_range(ranges, 4, 12);
+        assert_true(order.peak_bytes <= 1 << 20);
+        rp_order_release(&order);
+}
+
+static void test_order_memory_of_a_million_keys(void **state)
+{
+        enum { KEYS = 1000000 };
+        struct rp_order order;
+
+        (void)state;
+        rp_order_init(&order, RP_ORDER_CHAIN, 1 << 30, 0);
+        for (unsigned key = 0; key < KEYS; key++)
+                assert_true(rp_order_add(&order, key & 1, group_of(key), digest_of(key), true));
+        assert_int_equal(order.key_cnt, KEYS);
+        assert_true(order.limit == UINT64_MAX);
+        assert_true(order.peak_bytes <= RP_ORDER_BYTES_PER_MILLION_KEYS + RP_ORDER_BYTES_PER_MILLION_KEYS / 50);
+        assert_true(order.bytes > 24 * KEYS);
+        rp_order_release(&order);
+}
+
+static void test_order_sample_has_a_limit(void **state)
+{
+        struct rp_order order;
+
+        (void)state;
+        rp_order_init(&order, RP_ORDER_CHAIN, 64 << 20, 1000);
+        fill(&order, 0, 20000, UINT32_MAX);
+        fill(&order, 1, 20000, UINT32_MAX);
+        differing = 0;
+        assert_in_range(rp_order_compare(&order, count_differing, NULL), 300, 1000);
         assert_int_equal(differing, 0);
-        assert_true(compared > 1000 && compared < 50000);
-        assert_true(rp_order_share(&a, &b) < 0.26);
+        assert_true(order.limit < UINT64_MAX / 16);
+        rp_order_release(&order);
+}
+
+static void test_order_knows_the_latest(void **state)
+{
+        struct rp_order order;
+        struct rp_digest sums[2] = { { 0 } };
+
+        (void)state;
+        rp_order_init(&order, RP_ORDER_LATEST, 1 << 20, 0);
+        for (unsigned key = 1; key < 100; key++) {
+                assert_true(rp_order_add(&order, 0, group_of(key), digest_of(1), true)); /* compacted away on the other side */
+                assert_true(rp_order_add(&order, 0, group_of(key), digest_of(2), true));
+                assert_true(rp_order_add(&order, 1, group_of(key), digest_of(2), true));
+        }
+        assert_true(rp_order_add(&order, 0, group_of(7), digest_of(9), false)); /* a tombstone here, */
+        assert_true(rp_order_add(&order, 1, group_of(8), digest_of(9), false)); /* and there,        */
+        assert_true(rp_order_add(&order, 0, group_of(500), digest_of(9), false)); /* and one of a key that is gone there */
+        differing = 0;
+        assert_int_equal(rp_order_compare(&order, count_differing, NULL), 100);
+        assert_int_equal(differing, 2);
+        assert_int_equal(rp_order_sum(&order, 0, &sums[0]), 98);
+        assert_int_equal(rp_order_sum(&order, 1, &sums[1]), 98);
+        assert_false(rp_digest_equals(sums[0], sums[1]));
+        rp_order_release(&order);
+}
+
+/* What next() gives and put() takes is the whole table; sums do not depend on the order of insertion. */
+static void test_order_can_be_stored(void **state)
+{
+        struct rp_order a, b;
+        const struct rp_order_slot *slot;
+        struct rp_digest sums[2] = { { 0 } };
+        uint64_t cnt = 0;
+
+        (void)state;
+        rp_order_init(&a, RP_ORDER_CHAIN, 64 << 20, 0);
+        rp_order_init(&b, RP_ORDER_CHAIN, 64 << 20, 0);
+        fill(&a, 0, 30000, UINT32_MAX);
+        fill(&a, 1, 30000, 5);
+        for (uint64_t cursor = 0; (slot = rp_order_next(&a, &cursor)); cnt++)
+                assert_true(rp_order_put(&b, slot));
+        assert_int_equal(cnt, 30000);
+        differing = 0;
+        assert_int_equal(rp_order_compare(&b, count_differing, NULL), 30000);
+        assert_int_equal(differing, 1);
+        assert_int_equal(rp_order_sum(&a, 0, &sums[0]), 30000);
+        assert_int_equal(rp_order_sum(&b, 0, &sums[1]), 30000);
+        assert_true(rp_digest_equals(sums[0], sums[1]));
         rp_order_release(&a);
         rp_order_release(&b);
 }
@@ -189,19 +278,28 @@ static void on_difference(void *arg, rp_difference_t kind, const struct rp_entry
         found[found_cnt++] = (struct found){ kind, source ? source->offset : -1, target ? target->offset : -1 };
 }
 
-/* Letters are records: the same letter has the same content. All of one key unless a digit switches to another. */
+/*
+ * Letters are records: the same letter has the same content, and a capital one is a tombstone. All of one key unless a
+ * digit switches to another. What follows a bar is late.
+ */
 static size_t entries(const char *letters, struct rp_entry *out, bool is_keyed)
 {
         size_t cnt = 0;
         unsigned key = 0;
+        bool is_late = false;
 
         for (; *letters; letters++) {
+                if (*letters == '|') {
+                        is_late = true;
+                        continue;
+                }
                 if (*letters >= '0' && *letters <= '9') {
                         key = (unsigned)*letters;
                         continue;
                 }
                 out[cnt] = (struct rp_entry){ .group = group_of(key), .digest = digest_of((unsigned)*letters),
-                                              .turn = cnt, .offset = (int64_t)cnt, .is_keyed = is_keyed };
+                                              .turn = cnt, .offset = (int64_t)cnt, .is_keyed = is_keyed,
+                                              .is_live = *letters >= 'a', .is_late = is_late };
                 cnt++;
         }
         return cnt;
@@ -213,7 +311,7 @@ static void differ(const char *source, const char *target, bool is_keyed)
         size_t a_cnt = entries(source, a, is_keyed), b_cnt = entries(target, b, is_keyed);
 
         found_cnt = 0;
-        assert_true(rp_differ(a, a_cnt, b, b_cnt, on_difference, NULL));
+        assert_true(rp_differ(a, a_cnt, b, b_cnt, false, on_difference, NULL));
 }
 
 static void test_differences_are_named(void **state)
@@ -257,6 +355,49 @@ static void test_differences_are_named(void **state)
         assert_int_equal(found_cnt, 0);
 }
 
+static void count_kinds(const char *source, const char *target, bool latest, size_t differences, size_t in_flight)
+{
+        struct rp_entry a[64], b[64];
+        size_t a_cnt = entries(source, a, true), b_cnt = entries(target, b, true), flying = 0;
+
+        if (latest) {
+                a_cnt = rp_entries_keep_latest(a, a_cnt);
+                b_cnt = rp_entries_keep_latest(b, b_cnt);
+        }
+        found_cnt = 0;
+        assert_true(rp_differ(a, a_cnt, b, b_cnt, latest, on_difference, NULL));
+        for (size_t i = 0; i < found_cnt; i++)
+                flying += found[i].kind == RP_IN_FLIGHT;
+        if (found_cnt - flying != differences || flying != in_flight)
+                fail_msg("%s / %s: %zu differences and %zu in flight, not %zu and %zu", source, target, found_cnt - flying,
+                         flying, differences, in_flight);
+}
+
+static void test_late_records_are_no_differences(void **state)
+{
+        (void)state;
+        count_kinds("abc", "ab|c", false, 0, 1);   /* on its way */
+        count_kinds("ab|c", "abc", false, 0, 1);   /* the source's end was fixed a moment before */
+        count_kinds("abc", "ab|d", false, 1, 0);   /* what came is something else */
+        count_kinds("abc|d", "abc", false, 0, 0);  /* new on one side alone */
+        count_kinds("abc|d", "abc|d", false, 0, 0);
+        count_kinds("abb", "ab|b", false, 0, 1);
+        count_kinds("ab", "abb|b", false, 1, 0);   /* twice is still twice */
+        count_kinds("abc", "ac|b", false, 1, 1);   /* but it comes in the wrong order */
+}
+
+static void test_latest_of_each_key(void **state)
+{
+        (void)state;
+        count_kinds("abc1xy", "c1y", true, 0, 0);
+        count_kinds("abc", "ab", true, 1, 0);
+        count_kinds("abC", "", true, 0, 0);        /* a tombstone is as good as nothing */
+        count_kinds("abC", "ab", true, 1, 0);
+        count_kinds("ab1X", "b1xX", true, 0, 0);
+        count_kinds("ab", "a|b", true, 0, 1);      /* the newer state is on its way */
+        count_kinds("a|b", "a", true, 0, 0);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -266,8 +407,14 @@ int main(void)
                 cmocka_unit_test(test_sum_ignores_order_and_counts),
                 cmocka_unit_test(test_order_sees_one_swap),
                 cmocka_unit_test(test_order_sees_keys_of_one_side),
-                cmocka_unit_test(test_order_falls_back_to_a_sample),
+                cmocka_unit_test(test_order_takes_several_ranges_when_memory_is_short),
+                cmocka_unit_test(test_order_memory_of_a_million_keys),
+                cmocka_unit_test(test_order_sample_has_a_limit),
+                cmocka_unit_test(test_order_knows_the_latest),
+                cmocka_unit_test(test_order_can_be_stored),
                 cmocka_unit_test(test_differences_are_named),
+                cmocka_unit_test(test_late_records_are_no_differences),
+                cmocka_unit_test(test_latest_of_each_key),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

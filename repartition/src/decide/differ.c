@@ -43,6 +43,7 @@ struct work {
         const struct rp_entry **source, **target; /* by digest, then the ones without counterpart in front */
         const struct rp_entry **twin;             /* by index in the target's group: its source entry, or NULL */
         size_t *tails;                            /* of the longest rising subsequence */
+        bool latest;
         rp_on_difference_t *on_difference;
         void *arg;
 };
@@ -104,6 +105,7 @@ static bool differ_group(struct work *work, const struct rp_entry *source, size_
 {
         size_t lost = 0, odd = 0; /* without counterpart, gathered at the front of the arrays */
         size_t s = 0, t = 0, paired;
+        bool in_flight = false;
 
         for (size_t i = 0; i < source_cnt; i++)
                 work->source[i] = &source[i];
@@ -121,8 +123,13 @@ static bool differ_group(struct work *work, const struct rp_entry *source, size_
 
                 if (a && b && rp_digest_equals(a->digest, b->digest)) {
                         for (; s < source_cnt && t < target_cnt && rp_digest_equals(work->source[s]->digest, a->digest) &&
-                               rp_digest_equals(work->target[t]->digest, a->digest); s++, t++)
+                               rp_digest_equals(work->target[t]->digest, a->digest); s++, t++) {
                                 work->twin[work->target[t] - target] = work->source[s];
+                                if (work->source[s]->is_late == work->target[t]->is_late)
+                                        continue;
+                                work->on_difference(work->arg, RP_IN_FLIGHT, work->source[s], work->target[t]);
+                                in_flight = true;
+                        }
                         had_twin = true;
                         one = a;
                 } else {
@@ -130,14 +137,19 @@ static bool differ_group(struct work *work, const struct rp_entry *source, size_
                                                                             : a->digest.low < b->digest.low)) ? a : b;
                 }
                 for (; s < source_cnt && rp_digest_equals(work->source[s]->digest, one->digest); s++)
-                        work->source[lost++] = work->source[s];
+                        if (!work->source[s]->is_late)
+                                work->source[lost++] = work->source[s];
                 for (; t < target_cnt && rp_digest_equals(work->target[t]->digest, one->digest); t++) {
+                        if (work->target[t]->is_late)
+                                continue;
                         if (had_twin)
                                 work->on_difference(work->arg, RP_DUPLICATE, one, work->target[t]);
                         else
                                 work->target[odd++] = work->target[t];
                 }
         }
+        if (work->latest && in_flight) /* the newer state is on its way, so the older one stands there still */
+                lost = odd = 0;
         qsort(work->source, lost, sizeof(*work->source), by_turn);
         qsort(work->target, odd, sizeof(*work->target), by_turn);
         paired = lost < odd ? lost : odd;
@@ -147,7 +159,7 @@ static bool differ_group(struct work *work, const struct rp_entry *source, size_
                 work->on_difference(work->arg, RP_MISSING, work->source[i], NULL);
         for (size_t i = paired; i < odd; i++)
                 work->on_difference(work->arg, RP_UNEXPECTED, NULL, work->target[i]);
-        if (!(source_cnt ? source : target)->is_keyed)
+        if (work->latest || !(source_cnt ? source : target)->is_keyed)
                 return true;
         return tell_disorder(work, target, target_cnt);
 }
@@ -161,7 +173,22 @@ static size_t group_len(const struct rp_entry *entries, size_t cnt, size_t at, u
         return len;
 }
 
-bool rp_differ(struct rp_entry *source, size_t source_cnt, struct rp_entry *target, size_t target_cnt,
+size_t rp_entries_keep_latest(struct rp_entry *entries, size_t cnt)
+{
+        size_t kept = 0;
+
+        if (cnt)
+                qsort(entries, cnt, sizeof(*entries), by_group_and_turn);
+        for (size_t i = 0; i < cnt; i++) {
+                bool has_newer = i + 1 < cnt && entries[i + 1].group == entries[i].group && !entries[i + 1].is_late;
+
+                if (!entries[i].is_keyed || entries[i].is_late || (!has_newer && entries[i].is_live))
+                        entries[kept++] = entries[i];
+        }
+        return kept;
+}
+
+bool rp_differ(struct rp_entry *source, size_t source_cnt, struct rp_entry *target, size_t target_cnt, bool latest,
                rp_on_difference_t *on_difference, void *arg)
 {
         struct work work = {
@@ -169,6 +196,7 @@ bool rp_differ(struct rp_entry *source, size_t source_cnt, struct rp_entry *targ
                 .target = malloc((target_cnt + 1) * sizeof(*work.target)),
                 .twin = malloc((target_cnt + 1) * sizeof(*work.twin)),
                 .tails = malloc((target_cnt + 1) * sizeof(*work.tails)),
+                .latest = latest,
                 .on_difference = on_difference,
                 .arg = arg,
         };

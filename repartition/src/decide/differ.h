@@ -7,6 +7,9 @@
  *   unexpected    in the target, not in the source
  *   out-of-order  on both sides, but in the target before a record that it followed in the source
  *   mispartitioned is not found here but by looking at one record alone
+ *
+ * Late entries stand beyond the end that was fixed for their side. They differ from nothing, but what is missing and has
+ * a counterpart among them is merely on its way.
  */
 #ifndef RP_DIFFER_H
 #define RP_DIFFER_H
@@ -20,10 +23,11 @@ typedef enum {
         RP_OUT_OF_ORDER,
         RP_MISPARTITIONED,
         RP_UNEXPECTED,
-        RP_DIFFERENCE_CNT
+        RP_DIFFERENCE_CNT,
+        RP_IN_FLIGHT = RP_DIFFERENCE_CNT /* told like one, but it is none: one of the two is late */
 } rp_difference_t;
 
-/** @returns the word for it, such as "out-of-order". */
+/** @returns the word for it, such as "out-of-order"; not for RP_IN_FLIGHT. */
 const char *rp_difference_word(rp_difference_t kind);
 
 struct rp_entry {
@@ -33,6 +37,8 @@ struct rp_entry {
         int64_t offset;
         int32_t partition;
         bool is_keyed;     /* records without a key have no order */
+        bool is_live;      /* has a value */
+        bool is_late;
 };
 
 /** One difference; source or target is NULL where that side has none. */
@@ -40,10 +46,17 @@ typedef void rp_on_difference_t(void *arg, rp_difference_t kind, const struct rp
                                 const struct rp_entry *target);
 
 /**
- * Both arrays are sorted by group and turn in the process.
+ * Leaves of each keyed group the last entry that is not late, unless it is a tombstone, and all late ones. Sorts.
+ * @returns how many are left
+ */
+size_t rp_entries_keep_latest(struct rp_entry *entries, size_t cnt);
+
+/**
+ * Both arrays are sorted by group and turn in the process. Late entries have later turns than all others of their side.
+ * @param latest  the entries were left by rp_entries_keep_latest()
  * @returns false when out of memory.
  */
-bool rp_differ(struct rp_entry *source, size_t source_cnt, struct rp_entry *target, size_t target_cnt,
+bool rp_differ(struct rp_entry *source, size_t source_cnt, struct rp_entry *target, size_t target_cnt, bool latest,
                rp_on_difference_t *on_difference, void *arg);
 
 #endif

@@ -378,6 +378,7 @@ rp_err_t rp_kafka_source_new(struct rp_source **out, const struct rp_kafka_sourc
 {
         struct kafka_source *source = calloc(1, sizeof(*source));
         rd_kafka_conf_t *conf = NULL;
+        int32_t at_once;
         rp_err_t rc;
 
         if (!source || !(source->topic = strdup(config->topic))) {
@@ -390,7 +391,8 @@ rp_err_t rp_kafka_source_new(struct rp_source **out, const struct rp_kafka_sourc
         rc = find_topic(source, config, err);
         if (rc != RP_OK)
                 goto fail;
-        source->batch_max = (size_t)(8192 / source->base.partition_cnt);
+        at_once = config->partitions_at_once ? config->partitions_at_once : source->base.partition_cnt;
+        source->batch_max = (size_t)(8192 / at_once);
         source->batch_max = source->batch_max < 16 ? 16 : source->batch_max > BATCH_MAX ? BATCH_MAX : source->batch_max;
         source->lanes = calloc((size_t)source->base.partition_cnt, sizeof(*source->lanes));
         if (!source->lanes) {
@@ -398,8 +400,8 @@ rp_err_t rp_kafka_source_new(struct rp_source **out, const struct rp_kafka_sourc
                 goto fail;
         }
         conf = make_conf(config, "read_committed", err);
-        rc = conf ? rp_kafka_tune_queues(conf, config->client, config->memory_bytes, source->base.partition_cnt,
-                                         source->regime, sizeof(source->regime), err)
+        rc = conf ? rp_kafka_tune_queues(conf, config->client, config->memory_bytes, at_once, source->regime,
+                                         sizeof(source->regime), err)
                   : err->code;
         if (rc != RP_OK) {
                 if (conf)

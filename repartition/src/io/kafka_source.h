@@ -16,6 +16,7 @@ struct rp_kafka_source_config {
         bool headers;          /* list each record's headers (costs an allocation for records that have some) */
         int64_t memory_bytes;  /* for what is fetched ahead, all partitions together; 0: a default that is fast */
         int timeout_ms;        /* how long a silent cluster is waited for */
+        int32_t partitions_at_once; /* that will be read at the same time, to share the memory; 0: all */
 };
 
 /**

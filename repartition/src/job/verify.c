@@ -1,60 +1,33 @@
-#include "job/verify.h"
+#include "job/verification.h"
 
+#include "clock.h"
 #include "decide/note.h"
-#include "decide/order.h"
-#include "io/reader.h"
+#include "job/tally.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PART_CNT = 4096, PART_SHIFT = 52, TICK_MS = 100 };
-
-/* Records whose group has the same upper 12 bits. */
-struct part {
-        struct rp_digest content[2]; /* source, target */
-        uint64_t cnt[2];
-        bool differs, is_chosen;
-};
-
-struct side {
-        struct rp_source *source;
-        struct rp_verify_side *report;
-        struct rp_order order;
-        /* The ranges to read one after the other: one element a pass, each with an array by partition. */
-        struct rp_range **passes;
-        size_t pass_cnt;
-};
-
-struct entries {
-        struct rp_entry *items;
-        size_t cnt, cap;
-};
-
-struct state {
-        const struct rp_verify *job;
-        struct rp_verify_report *report;
-        struct side sides[2];
-        struct part *parts;
-        struct entries entries[2];
-        uint64_t done, total, records;
-};
-
-static size_t part_of(uint64_t group)
-{
-        return (size_t)(group >> PART_SHIFT);
-}
-
-/* ---- what to read ----------------------------------------------------------------------------------------------- */
-
-static rp_err_t out_of_memory(struct rp_error *err)
+rp_err_t rp_out_of_memory(struct rp_error *err)
 {
         return rp_fail(err, RP_ERR_FATAL, "out of memory");
 }
 
-static bool make_passes(struct side *side, size_t cnt)
+/* ---- what to read ----------------------------------------------------------------------------------------------- */
+
+void rp_verify_free_passes(struct rp_verify_reading *side)
 {
-        side->passes = calloc(cnt, sizeof(*side->passes));
+        for (size_t i = 0; side->passes && i < side->pass_cnt; i++)
+                free(side->passes[i]);
+        free(side->passes);
+        side->passes = NULL;
+        side->pass_cnt = 0;
+}
+
+bool rp_verify_make_passes(struct rp_verify_reading *side, size_t cnt)
+{
+        rp_verify_free_passes(side);
+        side->passes = calloc(cnt ? cnt : 1, sizeof(*side->passes));
         if (!side->passes)
                 return false;
         side->pass_cnt = cnt;
@@ -70,12 +43,12 @@ static bool make_passes(struct side *side, size_t cnt)
  * The source as the job read it: pass by pass. A partition that came later took part in the last passes only, so
  * passes are counted from the end.
  */
-static rp_err_t plan_by_progress(struct state *state, struct side *side, struct rp_error *err)
+static rp_err_t plan_by_progress(struct rp_verification *v, struct rp_verify_reading *side, struct rp_error *err)
 {
-        const struct rp_progress *progress = state->job->progress;
+        const struct rp_progress *progress = v->job->progress;
         struct rp_note *note = malloc(sizeof(*note));
         size_t pass_cnt = 0;
-        rp_err_t rc = note ? RP_OK : out_of_memory(err);
+        rp_err_t rc = note ? RP_OK : rp_out_of_memory(err);
 
         for (int32_t p = 0; rc == RP_OK && p < progress->cnt; p++)
                 if (progress->marks[p].next >= 0) {
@@ -85,8 +58,8 @@ static rp_err_t plan_by_progress(struct state *state, struct side *side, struct 
                         else if (note->pass_cnt > pass_cnt)
                                 pass_cnt = note->pass_cnt;
                 }
-        if (rc == RP_OK && !make_passes(side, pass_cnt))
-                rc = out_of_memory(err);
+        if (rc == RP_OK && !rp_verify_make_passes(side, pass_cnt))
+                rc = rp_out_of_memory(err);
         for (int32_t p = 0; rc == RP_OK && p < progress->cnt; p++) {
                 const struct rp_mark *mark = &progress->marks[p];
                 int64_t from;
@@ -95,42 +68,42 @@ static rp_err_t plan_by_progress(struct state *state, struct side *side, struct 
                         continue;
                 rp_note_parse(note, mark->note);
                 from = note->first;
-                state->report->passes_are_forgotten |= note->forgotten > 0;
+                v->report->passes_are_forgotten |= note->forgotten > 0;
                 for (size_t i = 0; i < note->pass_cnt; i++) {
                         int64_t end = note->ends[i] < mark->next ? note->ends[i] : mark->next;
 
                         side->passes[pass_cnt - note->pass_cnt + i][p] = (struct rp_range){ .first = from, .end = end };
                         from = end;
                 }
-                if (state->job->source_bounds[p].first > note->first && mark->next > note->first)
+                if (v->job->source_bounds[p].first > note->first && mark->next > note->first)
                         rc = rp_fail(err, RP_ERR_INCOMPLETE,
                                      "partition %" PRId32 " of topic \"%s\": offsets %" PRId64 " to %" PRId64
                                      " were copied, but are deleted by now: there is nothing left to compare them with",
-                                     p, side->source->topic, note->first, state->job->source_bounds[p].first - 1);
+                                     p, side->source->topic, note->first, v->job->source_bounds[p].first - 1);
         }
         free(note);
         return rc;
 }
 
-static rp_err_t plan_reading(struct state *state, struct rp_error *err)
+static rp_err_t plan_reading(struct rp_verification *v, struct rp_error *err)
 {
-        const struct rp_verify *job = state->job;
-        struct side *source = &state->sides[0], *target = &state->sides[1];
+        const struct rp_verify *job = v->job;
+        struct rp_verify_reading *source = &v->sides[0], *target = &v->sides[1];
         bool has_progress = false;
         rp_err_t rc = RP_OK;
 
         for (int32_t p = 0; p < job->progress->cnt; p++)
                 has_progress |= job->progress->marks[p].next >= 0;
-        state->report->is_bounded_by_progress = has_progress;
+        v->report->is_bounded_by_progress = has_progress;
         if (has_progress)
-                rc = plan_by_progress(state, source, err);
-        else if (make_passes(source, 1))
+                rc = plan_by_progress(v, source, err);
+        else if (rp_verify_make_passes(source, 1))
                 memcpy(source->passes[0], job->source_bounds,
                        (size_t)source->source->partition_cnt * sizeof(struct rp_range));
         else
-                rc = out_of_memory(err);
-        if (rc == RP_OK && !make_passes(target, 1))
-                rc = out_of_memory(err);
+                rc = rp_out_of_memory(err);
+        if (rc == RP_OK && !rp_verify_make_passes(target, 1))
+                rc = rp_out_of_memory(err);
         if (rc != RP_OK)
                 return rc;
         for (int32_t p = 0; p < target->source->partition_cnt; p++) {
@@ -139,53 +112,104 @@ static rp_err_t plan_reading(struct state *state, struct rp_error *err)
         }
         for (int32_t p = 0; p < source->source->partition_cnt; p++)
                 source->report->deleted += (uint64_t)job->source_bounds[p].first;
-        for (int s = 0; s < 2; s++)
-                for (size_t i = 0; i < state->sides[s].pass_cnt; i++)
-                        for (int32_t p = 0; p < state->sides[s].source->partition_cnt; p++)
-                                if (state->sides[s].passes[i][p].end > state->sides[s].passes[i][p].first)
-                                        state->total += (uint64_t)(state->sides[s].passes[i][p].end -
-                                                                   state->sides[s].passes[i][p].first);
         return RP_OK;
+}
+
+static void count_offsets(struct rp_verification *v)
+{
+        for (int s = 0; s < 2; s++)
+                for (size_t i = 0; i < v->sides[s].pass_cnt; i++)
+                        for (int32_t p = 0; p < v->sides[s].source->partition_cnt; p++) {
+                                const struct rp_range *range = &v->sides[s].passes[i][p];
+
+                                if (range->end > range->first)
+                                        v->once += (uint64_t)(range->end - range->first);
+                        }
 }
 
 /* ---- reading ------------------------------------------------------------------------------------------------------ */
 
-typedef rp_err_t take_fn(struct state *state, int s, const struct rp_record *rec, struct rp_error *err);
-
-static rp_err_t read_pass(struct state *state, int s, struct rp_reader *reader, const struct rp_range *ranges, take_fn *take,
-                          struct rp_error *err)
+void rp_verification_tick(struct rp_verification *v, uint64_t done)
 {
+        if (v->job->tick && !v->job->tick(v->job->arg, done, v->total, v->records))
+                v->report->is_stopped = true;
+}
+
+static rp_err_t remember_positions(struct rp_verification *v, int s, const struct rp_reader *reader, struct rp_error *err)
+{
+        int32_t cnt = v->sides[s].source->partition_cnt;
+        int64_t *positions = realloc(v->positions, (size_t)cnt * sizeof(*positions));
+
+        if (!positions)
+                return rp_out_of_memory(err);
+        for (int32_t p = 0; p < cnt; p++)
+                positions[p] = rp_reader_position(reader, p);
+        v->positions = positions;
+        v->position_cnt = cnt;
+        return RP_OK;
+}
+
+static rp_err_t read_pass(struct rp_verification *v, struct rp_reader *reader, rp_take_fn *take, struct rp_error *err)
+{
+        int s = v->side;
+        struct rp_verify_reading *side = &v->sides[s];
+        size_t size = (size_t)side->source->partition_cnt * sizeof(struct rp_range);
+        struct rp_range *ranges = malloc(size);
         struct rp_run run = { 0 };
+        uint64_t before = v->done;
         int64_t here = 0, all;
-        rp_err_t rc = rp_reader_start(reader, ranges, err);
+        rp_err_t rc;
 
-        while (rc == RP_OK && !run.done && !state->report->is_stopped) {
-                rc = rp_reader_next(reader, TICK_MS, &run, err);
+        if (!ranges)
+                return rp_out_of_memory(err);
+        memcpy(ranges, side->passes[v->pass], size);
+        for (int32_t p = 0; p < v->position_cnt; p++) /* goes on where it was broken off */
+                ranges[p].first = v->positions[p];
+        v->position_cnt = 0;
+        rc = rp_reader_start(reader, ranges, err);
+        while (rc == RP_OK && !run.done && !v->report->is_stopped) {
+                rc = rp_reader_next(reader, RP_VERIFY_TICK_MS, &run, err);
                 for (size_t i = 0; rc == RP_OK && i < run.cnt; i++)
-                        rc = take(state, s, &run.records[i], err);
-                state->records += run.cnt;
+                        rc = take(v, s, &run.records[i], err);
+                v->records += run.cnt;
                 rp_reader_progress(reader, &here, &all);
-                if (state->job->tick && !state->job->tick(state->job->arg, state->done + (uint64_t)here, state->total,
-                                                          state->records))
-                        state->report->is_stopped = true;
+                v->done = before + (uint64_t)here;
+                rp_verification_tick(v, v->done);
+                if (rc == RP_OK && rp_verify_is_due(v)) {
+                        rc = remember_positions(v, s, reader, err);
+                        if (rc == RP_OK)
+                                rc = rp_verify_keep(v, err);
+                        v->position_cnt = 0;
+                }
         }
-        state->done += (uint64_t)here;
+        free(ranges);
         return rc;
 }
 
-static rp_err_t read_side(struct state *state, int s, take_fn *take, struct rp_error *err)
+/* All passes of both sides, from where v stands. */
+static rp_err_t read_both(struct rp_verification *v, rp_take_fn *take, struct rp_error *err)
 {
-        struct side *side = &state->sides[s];
-        struct rp_reader *reader = rp_reader_new(side->source, RP_READ_MERGED);
-        rp_err_t rc = reader ? RP_OK : out_of_memory(err);
+        rp_err_t rc = RP_OK;
 
-        for (size_t i = 0; rc == RP_OK && i < side->pass_cnt; i++)
-                rc = read_pass(state, s, reader, side->passes[i], take, err);
-        rp_reader_free(reader);
+        for (; rc == RP_OK && v->side < 2 && !v->report->is_stopped;) {
+                struct rp_reader *reader = rp_reader_new(v->sides[v->side].source, RP_READ_MERGED);
+
+                rc = reader ? RP_OK : rp_out_of_memory(err);
+                while (rc == RP_OK && v->pass < v->sides[v->side].pass_cnt && !v->report->is_stopped) {
+                        rc = read_pass(v, reader, take, err);
+                        if (rc == RP_OK && !v->report->is_stopped)
+                                v->pass++;
+                }
+                rp_reader_free(reader);
+                if (rc == RP_OK && !v->report->is_stopped) {
+                        v->side++;
+                        v->pass = 0;
+                }
+        }
         return rc;
 }
 
-static struct rp_verify_example *add_example(struct rp_verify_report *report, rp_difference_t kind)
+struct rp_verify_example *rp_verify_add_example(struct rp_verify_report *report, rp_difference_t kind)
 {
         struct rp_verify_example *example;
 
@@ -198,231 +222,319 @@ static struct rp_verify_example *add_example(struct rp_verify_report *report, rp
         return example;
 }
 
-static rp_err_t judge_place(struct state *state, const struct rp_record *rec, struct rp_error *err)
+static rp_err_t judge_place(struct rp_verification *v, const struct rp_record *rec, struct rp_error *err)
 {
-        int32_t wanted = kr_rule_partition(state->job->rule, rec->key, rec->key_len, state->job->target->partition_cnt);
+        const struct rp_source *target = v->job->target;
         struct rp_verify_example *example;
+        int32_t wanted;
 
+        if (rp_tally_home(v->job->rule, target->topic, target->partition_cnt, rec, &wanted, err) != RP_OK)
+                return err->code;
         if (wanted == rec->partition)
                 return RP_OK;
-        if (wanted == KR_ERR_KEY_UNRESOLVED)
-                return rp_fail(err, RP_ERR_INCOMPLETE,
-                               "record at partition %" PRId32 ", offset %" PRId64 " of topic \"%s\" cannot be judged: %s",
-                               rec->partition, rec->offset, state->job->target->topic, kr_strerror(wanted));
-        example = add_example(state->report, RP_MISPARTITIONED);
+        example = rp_verify_add_example(v->report, RP_MISPARTITIONED);
         if (example) {
-                example->target = (struct rp_place){ rec->partition, rec->offset };
+                example->target = (struct rp_verify_place){ rec->partition, rec->offset };
                 example->wanted = wanted;
         }
         return RP_OK;
 }
 
-static rp_err_t take_digest(struct state *state, int s, const struct rp_record *rec, struct rp_error *err)
+static void add_to_part(struct rp_part_sum *sum, struct rp_digest digest)
 {
-        struct side *side = &state->sides[s];
-        struct rp_digest digest = rp_digest_record(rec);
-        uint64_t group = rp_digest_group(rec);
-        struct part *part = &state->parts[part_of(group)];
-
-        side->report->records++;
-        side->report->bytes += rec->key_len + rec->value_len;
-        side->report->keyless += !rec->key;
-        rp_digest_add(&side->report->content, digest);
-        rp_digest_add(&part->content[s], digest);
-        part->cnt[s]++;
-        if (rec->key && s == 1 && judge_place(state, rec, err) != RP_OK)
-                return err->code;
-        if (rec->key && !rp_order_add(&side->order, group, digest))
-                return out_of_memory(err);
-        return RP_OK;
+        rp_digest_add(&sum->content, digest);
+        sum->cnt++;
 }
 
-static rp_err_t take_entry(struct state *state, int s, const struct rp_record *rec, struct rp_error *err)
+/* All that is learnt from a record in the first reading. */
+static rp_err_t count_record(struct rp_verification *v, int s, const struct rp_record *rec, uint64_t group,
+                             struct rp_digest digest, struct rp_error *err)
 {
-        struct entries *entries = &state->entries[s];
-        uint64_t group = rp_digest_group(rec);
+        struct rp_verify_side *side = v->sides[s].report;
+        struct rp_part *part = &v->parts[rp_part_of(group)];
 
-        (void)err;
-        if (!state->parts[part_of(group)].is_chosen)
+        side->records++;
+        side->bytes += rec->key_len + rec->value_len;
+        side->keyless += !rec->key;
+        add_to_part(&part->all[s], digest);
+        if (!rec->key)
+                add_to_part(&part->keyless[s], digest);
+        if (!rec->key || v->job->mode == RP_COMPARE_ALL)
+                rp_digest_add(&side->content, digest);
+        return rec->key && s == 1 ? judge_place(v, rec, err) : RP_OK;
+}
+
+static rp_err_t take_record(struct rp_verification *v, int s, const struct rp_record *rec, struct rp_error *err)
+{
+        uint64_t group = rp_digest_group(rec);
+        bool is_first = !v->order.after;
+        struct rp_digest digest;
+
+        if (!is_first && (!rec->key || group <= v->order.after || group > v->order.limit))
                 return RP_OK;
-        if (entries->cnt == entries->cap) /* more than there were a moment ago: a topic that is still written to */
-                return rp_fail(err, RP_ERR_INCOMPLETE, "topic \"%s\" gave other records when it was read again",
-                               state->sides[s].source->topic);
-        entries->items[entries->cnt] = (struct rp_entry){
-                .group = group, .digest = rp_digest_record(rec), .turn = entries->cnt, .offset = rec->offset,
-                .partition = rec->partition, .is_keyed = rec->key,
-        };
-        entries->cnt++;
+        digest = rp_digest_record(rec);
+        if (is_first && count_record(v, s, rec, group, digest, err) != RP_OK)
+                return err->code;
+        if (rec->key && !rp_order_add(&v->order, s, group, digest, rec->value))
+                return rp_out_of_memory(err);
         return RP_OK;
 }
 
-/* ---- naming differences ------------------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------------------------------ */
 
 static void mark_part(void *arg, uint64_t group)
 {
-        struct state *state = arg;
+        struct rp_verification *v = arg;
 
-        state->parts[part_of(group)].differs = true;
-        state->report->keys_differing++;
+        v->parts[rp_part_of(group)].differs = true;
+        v->report->keys_differing++;
 }
 
-/* As many differing parts as fit into the memory; all of them, unless very much is wrong. */
-static rp_err_t choose_parts(struct state *state, struct rp_error *err)
+/* What the keys of one range of hashes had to tell. */
+static void compare_keys(struct rp_verification *v)
 {
-        size_t most = state->job->memory_bytes / (2 * sizeof(struct rp_entry)); /* half for differ's own work */
-        size_t used = 0;
+        struct rp_verify_report *report = v->report;
 
-        for (size_t i = 0; i < PART_CNT; i++) {
-                struct part *part = &state->parts[i];
+        report->readings++;
+        report->keys_compared += rp_order_compare(&v->order, mark_part, v);
+        if (v->order.peak_bytes > report->peak_bytes)
+                report->peak_bytes = v->order.peak_bytes;
+        for (int s = 0; s < 2 && v->job->mode == RP_COMPARE_LATEST; s++)
+                v->sides[s].report->live_keys += rp_order_sum(&v->order, s, &v->sides[s].report->content);
+}
 
-                if (!part->differs)
-                        continue;
-                state->report->parts_differing++;
-                part->is_chosen = used + part->cnt[0] + part->cnt[1] <= most;
-                if (!part->is_chosen) {
-                        state->report->parts_unnamed++;
-                        continue;
+/* Range by range of the keys' hashes, as many as fit into the memory at a time; nearly always that is all. */
+static rp_err_t read_all(struct rp_verification *v, struct rp_error *err)
+{
+        for (;;) {
+                rp_err_t rc = read_both(v, take_record, err);
+                uint64_t limit = v->order.limit;
+
+                if (rc != RP_OK || v->report->is_stopped)
+                        return rc;
+                if (limit == v->order.after)
+                        return rp_fail(err, RP_ERR_FATAL, "the memory is too small for the keys");
+                compare_keys(v);
+                if (limit == UINT64_MAX || v->job->sample_keys) {
+                        v->report->keys_share = (double)limit / (double)UINT64_MAX;
+                        return RP_OK;
                 }
-                used += part->cnt[0] + part->cnt[1];
-                for (int s = 0; s < 2; s++)
-                        state->entries[s].cap += part->cnt[s];
+                rp_order_restart(&v->order, limit);
+                v->side = 0;
+                v->total += v->once;
         }
+}
+
+static bool differs(const struct rp_part_sum sums[2])
+{
+        return sums[0].cnt != sums[1].cnt || !rp_digest_equals(sums[0].content, sums[1].content);
+}
+
+static rp_err_t compare(struct rp_verification *v, struct rp_error *err)
+{
+        struct rp_verify_report *report = v->report;
+        bool latest = v->job->mode == RP_COMPARE_LATEST;
+        rp_err_t rc = v->step == RP_STEP_READ ? read_all(v, err) : RP_OK;
+
+        if (rc != RP_OK || report->is_stopped)
+                return rc;
+        for (size_t i = 0; i < RP_PART_CNT; i++) {
+                struct rp_part *part = &v->parts[i];
+
+                part->differs |= differs(latest ? part->keyless : part->all);
+                v->differs |= part->differs;
+        }
+        rp_order_release(&v->order); /* what it held is needed no more, its memory is */
+        report->is_equal = !v->differs && !report->counts[RP_MISPARTITIONED];
+        if (v->differs) {
+                v->step = RP_STEP_NAME;
+                v->side = 0;
+                rc = rp_verify_keep(v, err);
+                if (rc == RP_OK)
+                        rc = rp_verify_name(v, err);
+        }
+        if (rc == RP_OK && v->job->shows_keys && !report->is_stopped)
+                rc = rp_verify_fetch_keys(v, err);
+        return rc;
+}
+
+/* ---- by partition --------------------------------------------------------------------------------------------------- */
+
+/* A partition as a whole: passes follow each other. */
+static struct rp_range whole_range(const struct rp_verify_reading *side, int32_t partition)
+{
+        struct rp_range whole = { 0 };
+
+        for (size_t i = 0; i < side->pass_cnt; i++) {
+                const struct rp_range *range = &side->passes[i][partition];
+
+                if (range->end <= range->first)
+                        continue;
+                if (whole.end <= whole.first)
+                        whole.first = range->first;
+                whole.end = range->end;
+        }
+        return whole;
+}
+
+static rp_err_t note_ranges(struct rp_verification *v, struct rp_error *err)
+{
         for (int s = 0; s < 2; s++) {
-                state->entries[s].items = malloc((state->entries[s].cap + 1) * sizeof(struct rp_entry));
-                if (!state->entries[s].items)
-                        return out_of_memory(err);
+                int32_t cnt = v->sides[s].source->partition_cnt;
+
+                v->report->ranges[s] = calloc((size_t)cnt, sizeof(struct rp_range));
+                if (!v->report->ranges[s])
+                        return rp_out_of_memory(err);
+                for (int32_t p = 0; p < cnt; p++)
+                        v->report->ranges[s][p] = whole_range(&v->sides[s], p);
         }
         return RP_OK;
 }
 
-static void on_difference(void *arg, rp_difference_t kind, const struct rp_entry *source, const struct rp_entry *target)
+static rp_err_t plan_tallies(struct rp_verification *v, struct rp_error *err)
 {
-        struct state *state = arg;
-        struct rp_verify_example *example = add_example(state->report, kind);
+        for (int s = 0; s < 2; s++) {
+                int32_t cnt = v->sides[s].source->partition_cnt;
 
-        if (example && source)
-                example->source = (struct rp_place){ source->partition, source->offset };
-        if (example && target)
-                example->target = (struct rp_place){ target->partition, target->offset };
+                v->report->tallies[s] = calloc((size_t)cnt, sizeof(struct rp_tally));
+                if (!v->report->tallies[s])
+                        return rp_out_of_memory(err);
+                v->report->partition_cnts[s] = cnt;
+                for (int32_t p = 0; p < cnt; p++)
+                        v->report->tallies[s][p] = (struct rp_tally){
+                                .range = whole_range(&v->sides[s], p), .is_wanted = !v->job->chosen || v->job->chosen[p],
+                        };
+        }
+        return RP_OK;
 }
 
-static rp_err_t name_differences(struct state *state, struct rp_error *err)
+static rp_err_t open_one(void *arg, int side, struct rp_source **source, struct rp_error *err)
 {
-        rp_err_t rc = choose_parts(state, err);
+        const struct rp_verification *v = arg;
+
+        return v->job->open(v->job->open_arg, side, source, err);
+}
+
+static bool tick_tally(void *arg, uint64_t done, uint64_t total, uint64_t records)
+{
+        const struct rp_verification *v = arg;
+
+        return !v->job->tick || v->job->tick(v->job->arg, done, total, records);
+}
+
+static rp_err_t keep_tally(void *arg, struct rp_error *err)
+{
+        return rp_verify_is_due(arg) ? rp_verify_keep(arg, err) : RP_OK;
+}
+
+/* Sums of partitions, by several threads. *decided: there is nothing left to be read. */
+static rp_err_t compare_tallies(struct rp_verification *v, bool *decided, struct rp_error *err)
+{
+        struct rp_verify_report *report = v->report;
+        struct rp_tally_job job = {
+                .rule = v->job->rule, .memory_bytes = v->job->memory_bytes, .thread_cnt = v->job->thread_cnt,
+                .open = open_one, .tick = tick_tally, .keep = keep_tally, .arg = v,
+        };
+        struct rp_tally sums[2] = { 0 };
+        rp_err_t rc;
 
         for (int s = 0; s < 2; s++)
-                rp_order_release(&state->sides[s].order); /* what it held is needed no more, its memory is */
-        state->total *= 2;
-        for (int s = 0; rc == RP_OK && s < 2; s++)
-                rc = read_side(state, s, take_entry, err);
-        if (rc != RP_OK || state->report->is_stopped)
+                job.sides[s] = (struct rp_tally_side){ report->tallies[s], report->partition_cnts[s] };
+        rc = rp_tally_run(&job, err);
+        report->is_stopped = job.is_stopped;
+        if (job.is_stopped && rc == RP_OK)
+                rc = rp_verify_keep(v, err);
+        *decided = true;
+        if (rc != RP_OK || report->is_stopped)
                 return rc;
-        if (!rp_differ(state->entries[0].items, state->entries[0].cnt, state->entries[1].items, state->entries[1].cnt,
-                       on_difference, state))
-                return out_of_memory(err);
+        for (int s = 0; s < 2; s++) {
+                struct rp_verify_side *side = v->sides[s].report;
+
+                for (int32_t p = 0; p < report->partition_cnts[s]; p++)
+                        if (report->tallies[s][p].is_done)
+                                rp_tally_add(&sums[s], &report->tallies[s][p]);
+                *side = (struct rp_verify_side){ .records = sums[s].records, .keyless = sums[s].keyless,
+                                                 .bytes = sums[s].bytes, .content = sums[s].content,
+                                                 .deleted = side->deleted };
+        }
+        report->peak_bytes = job.peak_bytes;
+        report->readings = 1;
+        report->is_by_partition = true;
+        if (v->job->chosen) {
+                report->counts[RP_MISPARTITIONED] = sums[1].mispartitioned;
+                return RP_OK;
+        }
+        *decided = rp_tally_judge(&sums[0], &sums[1], &report->split_pieces) == RP_TALLY_EQUAL;
+        if (*decided) {
+                report->is_equal = true;
+                report->keys_compared = sums[1].keys;
+                report->keys_share = 1;
+                return RP_OK;
+        }
+        /* What differs, or in which order split keys stand, is for the merged streams to say. */
+        report->is_by_partition = false;
+        report->readings = 0;
+        for (int s = 0; s < 2; s++)
+                *v->sides[s].report = (struct rp_verify_side){ .deleted = v->sides[s].report->deleted };
         return RP_OK;
-}
-
-/* ---- keys of examples ----------------------------------------------------------------------------------------------- */
-
-static rp_err_t fetch_key(struct state *state, int s, struct rp_place place, struct rp_verify_example *example,
-                          struct rp_error *err)
-{
-        struct rp_source *source = state->sides[s].source;
-        struct rp_range *ranges = calloc((size_t)source->partition_cnt, sizeof(*ranges));
-        struct rp_reader *reader = rp_reader_new(source, RP_READ_ANY);
-        struct rp_run run = { 0 };
-        rp_err_t rc = ranges && reader ? RP_OK : out_of_memory(err);
-
-        if (rc == RP_OK) {
-                ranges[place.partition] = (struct rp_range){ place.offset, place.offset + 1 };
-                rc = rp_reader_start(reader, ranges, err);
-        }
-        while (rc == RP_OK && !run.done) {
-                rc = rp_reader_next(reader, TICK_MS, &run, err);
-                if (rc == RP_OK && run.cnt == 1) {
-                        example->has_key = true;
-                        example->key_len = run.records[0].key_len;
-                        example->key = run.records[0].key ? malloc(example->key_len + 1) : NULL;
-                        if (example->key)
-                                memcpy(example->key, run.records[0].key, example->key_len);
-                }
-        }
-        rp_reader_free(reader);
-        free(ranges);
-        return rc;
-}
-
-static rp_err_t fetch_keys(struct state *state, struct rp_error *err)
-{
-        rp_err_t rc = RP_OK;
-
-        for (size_t i = 0; rc == RP_OK && i < state->report->example_cnt; i++) {
-                struct rp_verify_example *example = &state->report->examples[i];
-
-                if (example->source.partition >= 0)
-                        rc = fetch_key(state, 0, example->source, example, err);
-                else
-                        rc = fetch_key(state, 1, example->target, example, err);
-        }
-        return rc;
 }
 
 /* ---- the whole -------------------------------------------------------------------------------------------------------- */
 
-static rp_err_t compare(struct state *state, struct rp_error *err)
+static rp_err_t run(struct rp_verification *v, struct rp_error *err)
 {
-        struct rp_verify_report *report = state->report;
-        rp_err_t rc = RP_OK;
-        bool differs = false;
+        rp_err_t rc = plan_reading(v, err);
+        bool decided = false;
 
-        for (int s = 0; rc == RP_OK && s < 2; s++)
-                rc = read_side(state, s, take_digest, err);
-        if (rc != RP_OK || report->is_stopped)
+        if (rc == RP_OK && v->step == RP_STEP_TALLY)
+                rc = plan_tallies(v, err);
+        if (rc == RP_OK)
+                rc = rp_verify_resume(v, err);
+        if (rc == RP_OK)
+                rc = note_ranges(v, err);
+        if (rc != RP_OK)
                 return rc;
-        report->keys_compared =
-                rp_order_compare(&state->sides[0].order, &state->sides[1].order, mark_part, state);
-        report->keys_share = rp_order_share(&state->sides[0].order, &state->sides[1].order);
-        for (size_t i = 0; i < PART_CNT; i++) {
-                struct part *part = &state->parts[i];
-
-                part->differs |= part->cnt[0] != part->cnt[1] || !rp_digest_equals(part->content[0], part->content[1]);
-                differs |= part->differs;
+        count_offsets(v);
+        if (v->step == RP_STEP_TALLY) {
+                rc = compare_tallies(v, &decided, err);
+                if (rc != RP_OK || decided)
+                        return rc;
+                v->step = RP_STEP_READ;
         }
-        report->is_equal = !differs && !report->counts[RP_MISPARTITIONED];
-        if (differs)
-                rc = name_differences(state, err);
-        if (rc == RP_OK && state->job->shows_keys && !report->is_stopped)
-                rc = fetch_keys(state, err);
-        return rc;
+        v->total = v->once * (v->report->readings + (v->step == RP_STEP_NAME ? 0 : 1));
+        return compare(v, err);
 }
 
 rp_err_t rp_verify_run(const struct rp_verify *verify, struct rp_verify_report *report, struct rp_error *err)
 {
-        struct state state = { .job = verify, .report = report };
-        rp_err_t rc = RP_OK;
+        struct rp_verification v = { .job = verify, .report = report, .step = RP_STEP_READ };
+        rp_err_t rc;
 
-        *report = (struct rp_verify_report){ 0 };
-        state.sides[0] = (struct side){ .source = verify->source, .report = &report->source };
-        state.sides[1] = (struct side){ .source = verify->target, .report = &report->target };
-        state.parts = calloc(PART_CNT, sizeof(*state.parts));
+        *report = (struct rp_verify_report){
+                .mode = verify->mode,
+                .partition_cnts = { verify->source->partition_cnt, verify->target->partition_cnt },
+        };
+        v.is_tallied = verify->open && verify->mode == RP_COMPARE_ALL && !verify->sample_keys &&
+                       (verify->chosen || verify->thread_cnt > 1);
+        if (verify->chosen && !v.is_tallied)
+                return rp_fail(err, RP_ERR_USAGE, "a part of the partitions can only be compared record by record, whole: "
+                               "the last record of a key may be in another part");
+        v.sides[0] = (struct rp_verify_reading){ .source = verify->source, .report = &report->source };
+        v.sides[1] = (struct rp_verify_reading){ .source = verify->target, .report = &report->target };
+        v.kept_ms = rp_clock_ms();
+        rp_order_init(&v.order, verify->mode == RP_COMPARE_LATEST ? RP_ORDER_LATEST : RP_ORDER_CHAIN,
+                      verify->memory_bytes, verify->sample_keys);
+        if (v.is_tallied)
+                v.step = RP_STEP_TALLY;
+        v.parts = calloc(RP_PART_CNT, sizeof(*v.parts));
+        rc = v.parts ? run(&v, err) : rp_out_of_memory(err);
+        if (rc == RP_OK && !report->is_stopped)
+                rp_verify_forget(&v);
         for (int s = 0; s < 2; s++)
-                if (!rp_order_init(&state.sides[s].order, verify->memory_bytes / 2))
-                        rc = out_of_memory(err);
-        if (!state.parts)
-                rc = out_of_memory(err);
-        if (rc == RP_OK)
-                rc = plan_reading(&state, err);
-        if (rc == RP_OK)
-                rc = compare(&state, err);
-        for (int s = 0; s < 2; s++) {
-                for (size_t i = 0; i < state.sides[s].pass_cnt; i++)
-                        free(state.sides[s].passes[i]);
-                free(state.sides[s].passes);
-                rp_order_release(&state.sides[s].order);
-                free(state.entries[s].items);
-        }
-        free(state.parts);
+                rp_verify_free_passes(&v.sides[s]);
+        rp_order_release(&v.order);
+        free(v.positions);
+        free(v.parts);
         return rc;
 }
 
@@ -431,4 +543,10 @@ void rp_verify_report_release(struct rp_verify_report *report)
         for (size_t i = 0; i < report->example_cnt; i++)
                 free(report->examples[i].key);
         report->example_cnt = 0;
+        for (int s = 0; s < 2; s++) {
+                free(report->ranges[s]);
+                free(report->tallies[s]);
+                report->ranges[s] = NULL;
+                report->tallies[s] = NULL;
+        }
 }

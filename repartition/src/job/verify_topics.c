@@ -1,0 +1,182 @@
+#include "job/verify_topics.h"
+
+#include "io/cluster.h"
+#include "io/kafka_sink.h"
+#include "io/kafka_source.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SETTLE_TRIES = 20, STABLE_MS = 20000, LOOK_MS = 10000 };
+
+static rp_err_t open_topic(struct rp_source **source, const struct rp_client_config *client, const char *topic,
+                           const char *group, const struct rp_verify_topics_config *want, struct rp_range **bounds,
+                           struct rp_error *err)
+{
+        struct rp_kafka_source_config config = { .client = client, .topic = topic, .group = group, .headers = true,
+                                                 .timeout_ms = want->timeout_ms };
+        rp_err_t rc = rp_kafka_source_new(source, &config, err);
+
+        if (rc != RP_OK)
+                return rc;
+        *bounds = calloc((size_t)(*source)->partition_cnt, sizeof(**bounds));
+        return *bounds ? RP_OK : rp_fail(err, RP_ERR_FATAL, "out of memory");
+}
+
+static bool is_same_progress(const struct rp_progress *a, const struct rp_progress *b)
+{
+        for (int32_t p = 0; p < a->cnt; p++)
+                if (a->marks[p].next != b->marks[p].next)
+                        return false;
+        return true;
+}
+
+/* The progress and the target's end belong together only if the job committed nothing in between. */
+static rp_err_t settle(struct rp_verify_topics *topics, struct rp_error *err)
+{
+        const struct rp_verify_topics_config *config = topics->config;
+        rp_err_t rc = rp_kafka_source_await_stable(topics->target, config->target_client, STABLE_MS, err);
+
+        if (rc == RP_OK)
+                rc = topics->source->ops->bounds(topics->source, topics->source_bounds, err);
+        if (rc == RP_OK)
+                rc = rp_kafka_progress(topics->source, &topics->progress, config->timeout_ms, err);
+        for (int i = 0; rc == RP_OK && i < SETTLE_TRIES; i++) {
+                struct rp_progress again = { 0 };
+                bool is_settled;
+
+                rc = topics->target->ops->bounds(topics->target, topics->target_bounds, err);
+                if (rc == RP_OK && !rp_progress_init(&again, topics->source->partition_cnt))
+                        rc = rp_fail(err, RP_ERR_FATAL, "out of memory");
+                if (rc == RP_OK)
+                        rc = rp_kafka_progress(topics->source, &again, config->timeout_ms, err);
+                if (rc != RP_OK) {
+                        rp_progress_release(&again);
+                        return rc;
+                }
+                is_settled = is_same_progress(&topics->progress, &again);
+                rp_progress_release(&topics->progress);
+                topics->progress = again;
+                if (is_settled)
+                        return RP_OK;
+        }
+        if (rc == RP_OK)
+                rc = rp_fail(err, RP_ERR_RETRY, "the job \"%s\" is running: verify when it is done", config->job);
+        return rc;
+}
+
+/* ---- mode ------------------------------------------------------------------------------------------------------------ */
+
+typedef enum { NOT_COMPACTED, COMPACTED, UNKNOWN } compaction_t;
+
+static compaction_t is_compacted(struct rp_source *source, char *policy, size_t size)
+{
+        struct rp_client *client = rp_kafka_source_client(source);
+        struct rp_settings settings = { 0 };
+        struct rp_error ignored;
+        compaction_t found = UNKNOWN;
+
+        if (rp_cluster_is_administrable(client, LOOK_MS) &&
+            rp_cluster_settings(client, source->topic, LOOK_MS, &settings, &ignored) == RP_OK) {
+                const char *value = rp_settings_get(&settings, "cleanup.policy");
+
+                if (value) {
+                        found = strstr(value, "compact") ? COMPACTED : NOT_COMPACTED;
+                        snprintf(policy, size, "%s", value);
+                }
+        }
+        rp_settings_release(&settings);
+        return found;
+}
+
+static void choose_mode(struct rp_verify_topics *topics)
+{
+        struct rp_source *const sources[2] = { topics->source, topics->target };
+        bool is_unknown = false;
+
+        topics->mode = RP_COMPARE_ALL;
+        if (topics->config->mode) {
+                topics->mode = !strcmp(topics->config->mode, "latest") ? RP_COMPARE_LATEST : RP_COMPARE_ALL;
+                snprintf(topics->mode_reason, sizeof(topics->mode_reason), "as asked for");
+                return;
+        }
+        for (int s = 0; s < 2; s++) {
+                char policy[64] = "";
+                compaction_t found = is_compacted(sources[s], policy, sizeof(policy));
+
+                if (found == COMPACTED) {
+                        topics->mode = RP_COMPARE_LATEST;
+                        snprintf(topics->mode_reason, sizeof(topics->mode_reason), "cleanup.policy of %s is %s",
+                                 sources[s]->topic, policy);
+                        return;
+                }
+                is_unknown |= found == UNKNOWN;
+        }
+        snprintf(topics->mode_reason, sizeof(topics->mode_reason), "%s",
+                 is_unknown ? "the topics' cleanup.policy is not known" : "neither topic is compacted");
+}
+
+/* ---- the whole --------------------------------------------------------------------------------------------------------- */
+
+rp_err_t rp_verify_topics_open(struct rp_verify_topics *topics, const struct rp_verify_topics_config *config,
+                               struct rp_error *err)
+{
+        int32_t pin = kr_rule_partitions(config->rule);
+        rp_err_t rc;
+
+        *topics = (struct rp_verify_topics){ .config = config };
+        rc = open_topic(&topics->source, config->source_client, config->source, config->job, config, &topics->source_bounds,
+                        err);
+        if (rc == RP_OK)
+                rc = open_topic(&topics->target, config->target_client, config->target, NULL, config,
+                                &topics->target_bounds, err);
+        if (rc == RP_OK && pin && pin != topics->target->partition_cnt)
+                rc = rp_fail(err, RP_ERR_USAGE, "the policy is made for %" PRId32 " partitions, topic \"%s\" has %" PRId32, pin,
+                             config->target, topics->target->partition_cnt);
+        if (rc == RP_OK && !rp_progress_init(&topics->progress, topics->source->partition_cnt))
+                rc = rp_fail(err, RP_ERR_FATAL, "out of memory");
+        if (rc == RP_OK)
+                rc = settle(topics, err);
+        if (rc == RP_OK)
+                choose_mode(topics);
+        return rc;
+}
+
+/* For a thread that reads one partition at a time. */
+static rp_err_t open_more(void *arg, int side, struct rp_source **source, struct rp_error *err)
+{
+        const struct rp_verify_topics_config *want = ((const struct rp_verify_topics *)arg)->config;
+        struct rp_kafka_source_config config = { .client = side ? want->target_client : want->source_client,
+                                                 .topic = side ? want->target : want->source,
+                                                 .headers = true, .timeout_ms = want->timeout_ms, .partitions_at_once = 1 };
+
+        return rp_kafka_source_new(source, &config, err);
+}
+
+void rp_verify_topics_fill(struct rp_verify_topics *topics, struct rp_verify *verify)
+{
+        verify->source = topics->source;
+        verify->target = topics->target;
+        verify->rule = topics->config->rule;
+        verify->progress = &topics->progress;
+        verify->source_bounds = topics->source_bounds;
+        verify->target_bounds = topics->target_bounds;
+        verify->mode = topics->mode;
+        verify->open = open_more;
+        verify->open_arg = topics;
+        verify->thread_cnt = topics->config->thread_cnt;
+}
+
+void rp_verify_topics_release(struct rp_verify_topics *topics)
+{
+        rp_progress_release(&topics->progress);
+        free(topics->source_bounds);
+        free(topics->target_bounds);
+        if (topics->source)
+                topics->source->ops->free(topics->source);
+        if (topics->target)
+                topics->target->ops->free(topics->target);
+        *topics = (struct rp_verify_topics){ 0 };
+}

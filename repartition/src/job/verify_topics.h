@@ -1,0 +1,54 @@
+/**
+ * Two Kafka topics, opened for rp_verify_run(): how far each is to be read, taken at one moment of the job that copies
+ * between them, and what is to be compared. For `verify`, and for whoever must not go on unless it finds them equal:
+ *
+ *     struct rp_verify_topics topics;
+ *     if (rp_verify_topics_open(&topics, &config, &err) == RP_OK) {
+ *             struct rp_verify verify = { .memory_bytes = RP_VERIFY_MEMORY };
+ *
+ *             rp_verify_topics_fill(&topics, &verify);
+ *             rc = rp_verify_run(&verify, &report, &err);
+ *     }
+ *     rp_verify_topics_release(&topics);
+ */
+#ifndef RP_VERIFY_TOPICS_H
+#define RP_VERIFY_TOPICS_H
+
+#include "io/client.h"
+#include "job/verify.h"
+
+enum { RP_VERIFY_MEMORY = 256000000 };
+
+struct rp_verify_topics_config {
+        const struct rp_client_config *source_client, *target_client; /* borrowed as long as the topics are open */
+        const char *source, *target;
+        const char *job;      /* whose progress bounds the source, where it has any */
+        const kr_rule_t *rule;
+        int timeout_ms;
+        const char *mode;     /* "all", "latest"; NULL: by the topics' cleanup.policy */
+        int thread_cnt;       /* 0 is 1 */
+};
+
+struct rp_verify_topics {
+        const struct rp_verify_topics_config *config;
+        struct rp_source *source, *target;
+        struct rp_progress progress;                 /* of the job; no mark set when it has none */
+        struct rp_range *source_bounds, *target_bounds;
+        rp_compare_mode_t mode;
+        char mode_reason[600];                       /* why that one, for people */
+};
+
+/**
+ * Connects, waits a little for what is just being committed, and fixes the ends.
+ * @returns RP_ERR_RETRY when the job is running, so that there is no such moment; RP_ERR_USAGE when a topic does not
+ *          exist or the rule is made for another partition count. *topics is the caller's to release in any case.
+ */
+rp_err_t rp_verify_topics_open(struct rp_verify_topics *topics, const struct rp_verify_topics_config *config,
+                               struct rp_error *err);
+
+/** Sets what the topics determine: sources, bounds, progress, rule, mode, threads. */
+void rp_verify_topics_fill(struct rp_verify_topics *topics, struct rp_verify *verify);
+
+void rp_verify_topics_release(struct rp_verify_topics *topics);
+
+#endif
