@@ -40,7 +40,7 @@ TOOL_FILES := $(BUILD)/repartition $(BUILD)/repartition.1 $(BUILD)/repartition.b
 # What the parts need. The plugin takes nothing of librdkafka at link time: it binds to its host's copy when it is loaded.
 CORE_LIBS := -ljansson -lz
 SCHEMAS_LIBS := -lavro -lcurl -lpthread $(CORE_LIBS)
-TOOL_LIBS := -lrdkafka -lxxhash -lm -lpthread $(CORE_LIBS)
+TOOL_LIBS := -lrdkafka -lxxhash -lmicrohttpd -lm -lpthread $(CORE_LIBS)
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:

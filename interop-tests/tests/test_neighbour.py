@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import time
+import urllib.request
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
@@ -295,8 +296,7 @@ def test_what_kill_9_leaves_is_taken_over(job):
     assert job.kept()["state"] == "finished"
 
 
-def families(path):
-    text = path.read_text()
+def families(text):
     found = {family.name: family for family in text_string_to_metric_families(text)}
     for name, family in found.items():
         assert name.startswith("keyroute_") and family.documentation and family.type in ("counter", "gauge"), name
@@ -311,18 +311,27 @@ def value(family, **labels):
 
 
 def test_metrics_are_prometheus(job):
-    job.start(*SLOWLY)
+    job.start(*SLOWLY, "--metrics-listen", 0, stderr=-1)
+    line = job.process.stderr.readline().decode()  # the port that was chosen
+    url = f"http://127.0.0.1:{line.split()[-1]}"
     job.await_status(lambda s: copied(s) > 0)
     job.ctl("pause")
-    await_that(lambda: value(families(job.metrics_file)["keyroute_state"], state="paused") == 1, job.process)
-    now, status = families(job.metrics_file), job.ctl("status")
+    await_that(lambda: value(families(job.metrics_file.read_text())["keyroute_state"], state="paused") == 1, job.process)
+    now, status = families(job.metrics_file.read_text()), job.ctl("status")
+    with urllib.request.urlopen(f"{url}/metrics", timeout=WAIT_S) as answer:
+        assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+        scraped = families(answer.read().decode())
+    assert scraped.keys() == now.keys()
+    assert value(scraped["keyroute_records_copied"]) == value(now["keyroute_records_copied"])
+    with urllib.request.urlopen(f"{url}/status", timeout=WAIT_S) as answer:
+        assert json.load(answer)["counters"] == status["counters"]
     assert value(now["keyroute_records_copied"], job=job.name) == status["counters"]["records_copied"]
     assert value(now["keyroute_progress_ratio"]) == pytest.approx(status["progress"]["share"], abs=1e-3)
     assert value(now["keyroute_throttle_limit_records_per_second"]) == 500
     job.ctl("set", "throttle-records=none")
     job.ctl("resume")
     job.ends_with(0)
-    now = families(job.metrics_file)
+    now = families(job.metrics_file.read_text())
     assert value(now["keyroute_records_copied"]) == RECORDS
     assert value(now["keyroute_state"], state="finished") == 1 and sum(s.value for s in now["keyroute_state"].samples) == 1
     assert value(now["keyroute_transactions"], outcome="committed") == job.kept()["counters"]["transactions_committed"]

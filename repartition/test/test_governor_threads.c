@@ -16,7 +16,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <netinet/in.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -234,6 +236,67 @@ static void test_paths_that_cannot_be_used(void **state)
         assert_int_not_equal(access(socket_path, F_OK), 0); /* nothing stays behind */
 }
 
+/* What a web client gets for this request; the caller's. */
+static char *fetch(int port, const char *request)
+{
+        struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port),
+                                       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        char *text = calloc(1, 1 << 16);
+        size_t len = 0;
+        ssize_t got;
+
+        assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+        assert_int_equal(send(fd, request, strlen(request), MSG_NOSIGNAL), strlen(request));
+        while ((got = recv(fd, text + len, (1 << 16) - 1 - len, 0)) > 0)
+                len += (size_t)got;
+        close(fd);
+        return text;
+}
+
+static void test_web_server(void **state)
+{
+        static const struct {
+                const char *request, *status, *text;
+        } cases[] = {
+                { "GET /metrics HTTP/1.0\r\n\r\n", " 200 ", "keyroute_records_copied_total{job=\"a \\\"job\\\"\"} 42\n" },
+                { "GET /status HTTP/1.0\r\n\r\n", " 200 ", "\"records_copied\": 42" },
+                { "GET /healthz?verbose HTTP/1.0\r\n\r\n", " 200 ", "ok\n" },
+                { "GET / HTTP/1.0\r\n\r\n", " 404 ", "/metrics" },
+                { "GET /../../etc/passwd HTTP/1.0\r\n\r\n", " 404 ", "/metrics" },
+                { "POST /metrics HTTP/1.0\r\nContent-Length: 5\r\n\r\nhello", " 405 ", "only GET" },
+        };
+        static const char *const addresses[] = { "", ":", "70000", "-1", "localhost", "1:2:3",
+                                                 "127.0.0.1:", "[::1]", "127.0.0.1:65536" };
+        struct rp_governor_config config = { .kind = "rewrite", .job = "a \"job\"", .source = "orders", .transaction_ms = 1000,
+                                             .metrics_address = "0" };
+        struct rp_governor *governor = start(&config), *second;
+        int port = rp_governor_metrics_port(governor);
+        struct rp_error err;
+        char taken[16];
+
+        (void)state;
+        assert_true(tell(governor, 42, 0));
+        for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+                char *answer = fetch(port, cases[i].request);
+
+                if (strncmp(answer + strlen("HTTP/1.x"), cases[i].status, 5) || !strstr(answer, cases[i].text))
+                        fail_msg("%s: %s", cases[i].request, answer);
+                free(answer);
+        }
+        snprintf(taken, sizeof(taken), ":%d", port);
+        config.metrics_address = taken;
+        assert_int_equal(rp_governor_new(&second, &config, &err), RP_ERR_USAGE);
+        assert_non_null(strstr(err.text, "Address already in use"));
+        rp_governor_end(governor, "finished", 0, NULL, NULL);
+        rp_governor_free(governor);
+        for (size_t i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++) {
+                config.metrics_address = addresses[i];
+                if (rp_governor_new(&governor, &config, &err) != RP_ERR_USAGE || !strstr(err.text, "--metrics-listen"))
+                        fail_msg("\"%s\" was taken, or: %s", addresses[i], err.text);
+        }
+}
+
 static void set_file_limit(rlim_t bytes)
 {
         struct rlimit limit;
@@ -369,6 +432,7 @@ int main(void)
                 cmocka_unit_test(test_flag_files_hold_and_release),
                 cmocka_unit_test(test_panic_file),
                 cmocka_unit_test(test_paths_that_cannot_be_used),
+                cmocka_unit_test(test_web_server),
                 cmocka_unit_test(test_full_disk_is_told_once),
                 cmocka_unit_test(test_rewrite_is_held_before_its_first_record),
         };

@@ -176,6 +176,7 @@ static int execute(const struct args *args, struct rp_rewrite_result *result, st
         const struct rp_neighbour_job job = {
                 .command = "rewrite", .job = config->job, .source = config->source, .target = config->target,
                 .client = config->client, .transaction_ms = args->transaction_ms, .timeout_ms = config->timeout_ms,
+                .quiet = args->common.quiet,
         };
         struct telling telling = { .line = line, .job = &job, .quiet = args->common.quiet };
         struct rp_neighbour_end end = { .err = NULL };

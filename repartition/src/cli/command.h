@@ -38,7 +38,7 @@ struct rp_neighbour_args {
         struct rp_list control_groups;
         int64_t max_lag;
         struct rp_list flag_files;
-        const char *panic_file, *control_socket, *status_file, *metrics_file;
+        const char *panic_file, *control_socket, *status_file, *metrics_file, *metrics_listen;
 };
 
 struct rp_command {
@@ -114,7 +114,9 @@ extern const struct rp_command *const rp_commands[]; /* NULL-terminated */
         { "status-file", 0, RP_OPT_TEXT, offsetof(T, neighbour.status_file), "FILE",                                   \
           "keep the job's state there as JSON, also after its end", NULL, 0, 0, NULL },                                \
         { "metrics-file", 0, RP_OPT_TEXT, offsetof(T, neighbour.metrics_file), "FILE",                                 \
-          "keep figures there for Prometheus, such as a NAME.prom for node_exporter", NULL, 0, 0, NULL }
+          "keep figures there for Prometheus, such as a NAME.prom for node_exporter", NULL, 0, 0, NULL },  \
+        { "metrics-listen", 0, RP_OPT_TEXT, offsetof(T, neighbour.metrics_listen), "[HOST:]PORT",                      \
+          "serve them by HTTP there, on the loopback interface unless HOST is given", NULL, 0, 0, NULL }
 
 /** Rows for tables of struct T, whose members are `sample_keys` and `show_keys`. */
 #define RP_AUDIT_OPTIONS(T)                                                                                           \

@@ -10,10 +10,13 @@ rp_err_t rp_neighbour_open(struct rp_governor **governor, const struct rp_neighb
                 .transaction_ms = job->transaction_ms,
                 .flag_files = args->flag_files.items, .flag_file_cnt = args->flag_files.cnt,
                 .panic_file = args->panic_file, .control_path = args->control_socket, .status_path = args->status_file,
-                .metrics_path = args->metrics_file, .timeout_ms = job->timeout_ms,
+                .metrics_path = args->metrics_file, .metrics_address = args->metrics_listen, .timeout_ms = job->timeout_ms,
         };
+        rp_err_t rc = rp_governor_new(governor, &config, err);
 
-        return rp_governor_new(governor, &config, err);
+        if (rc == RP_OK && args->metrics_listen && !job->quiet)
+                fprintf(stderr, "repartition %s: metrics at port %d\n", job->command, rp_governor_metrics_port(*governor));
+        return rc;
 }
 
 void rp_neighbour_show(struct rp_governor *governor, const struct rp_neighbour_job *job, struct rp_progress_line *line,

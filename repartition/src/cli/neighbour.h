@@ -13,6 +13,7 @@ struct rp_neighbour_job {
         const struct rp_client_config *client;
         int64_t transaction_ms;
         int timeout_ms;
+        bool quiet;                      /* does not tell which port the metrics are at */
 };
 
 /** A governor as the options ask for. The caller's to rp_neighbour_close(). Errors as rp_governor_new(). */

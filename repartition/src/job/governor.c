@@ -1,16 +1,9 @@
-#include "job/governor.h"
-
 #include "clock.h"
-#include "decide/wish.h"
-#include "io/control.h"
-#include "io/file.h"
-#include "io/group_lag.h"
+#include "job/governor_state.h"
 #include "report/hold.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,236 +12,12 @@
 #include <unistd.h>
 
 enum {
-        LOOK_MS = 100,        /* between two looks at flag files */
-        SAMPLE_MS = 1000,     /* between two looks at the counters, and two writings of the files */
-        LAG_MS = 1000,        /* between two questions for the lag */
+        LOOK_MS = 100,    /* between two looks at flag files */
+        SAMPLE_MS = 1000, /* between two looks at the counters, and two writings of the files */
+        LAG_MS = 1000,    /* between two questions for the lag */
         LAG_PATIENCE_MS = 10000,
-        SAMPLES = 11,         /* so a rate is one of the last ten seconds */
         HELD_LINGERS_MS = 1500 /* a rate holds for some ms at a time: it is told until it did not for so long */
 };
-
-struct sample {
-        int64_t at_ms;
-        uint64_t records, bytes, done;
-};
-
-struct rp_governor {
-        struct rp_governor_config config;
-        int64_t began_ms, began_wall_ms;
-        char host[64];
-
-        pthread_mutex_t lock;
-        /* From here on under the lock. */
-        struct rp_throttle throttle;
-        struct rp_watched_group *groups;
-        char (*group_names)[256], (*topic_names)[256]; /* never change once set */
-        int64_t transaction_ms;
-        char flag_trouble[100];
-        char stopper[400];            /* "": nobody wants it to stop */
-        rp_hold_reason_t held;        /* what is told; lingers where rates hold */
-        char why[400];
-        int64_t held_since_ms, held_seen_ms;
-        uint64_t records, bytes;      /* written */
-        struct rp_pulse pulse;
-        bool has_pulse;
-        struct rp_counter counters[RP_COUNTERS_MAX];
-        char trouble[512];
-        struct sample samples[SAMPLES]; /* a ring */
-        size_t sample_cnt;
-        bool is_news;                 /* the files are to be written soon */
-        struct rp_error complaint;
-        bool has_complaint;
-        bool is_over;
-        pthread_cond_t over;          /* for the thread that asks for the lag */
-        const char *end_state;        /* NULL: it runs */
-        int exit_code;
-        json_t *result;
-
-        /* The loop's alone. */
-        int64_t loop_transaction_ms;
-        char loop_why[400];
-
-        /* Of the thread that watches; of whoever ends it afterwards. */
-        struct rp_control *control;
-        bool is_status_failing, is_metrics_failing;
-
-        struct rp_group_lag *lag;     /* of the thread that asks for it */
-        pthread_t watch_thread, lag_thread;
-        bool has_watch_thread, has_lag_thread;
-        int wake_fd;
-};
-
-/* ---- status ------------------------------------------------------------------------------------------------------- */
-
-static void take_sample(struct rp_governor *governor, int64_t now_ms)
-{
-        governor->samples[governor->sample_cnt++ % SAMPLES] =
-                (struct sample){ now_ms, governor->records, governor->bytes, governor->pulse.done };
-}
-
-static int64_t per_second(uint64_t before, uint64_t after, int64_t span_ms)
-{
-        return after < before ? 0 : (int64_t)((double)(after - before) * 1000 / (double)span_ms);
-}
-
-static void fill_rates(const struct rp_governor *governor, struct rp_status *status, int64_t now_ms)
-{
-        const struct sample *oldest;
-        double span_ms, done;
-
-        status->records_per_second = status->bytes_per_second = status->eta_ms = -1;
-        if (!governor->sample_cnt)
-                return;
-        oldest = &governor->samples[governor->sample_cnt < SAMPLES ? 0 : governor->sample_cnt % SAMPLES];
-        span_ms = (double)(now_ms - oldest->at_ms);
-        if (span_ms < SAMPLE_MS)
-                return;
-        status->records_per_second = per_second(oldest->records, governor->records, (int64_t)span_ms);
-        status->bytes_per_second = per_second(oldest->bytes, governor->bytes, (int64_t)span_ms);
-        done = (double)governor->pulse.done - (double)oldest->done;
-        /* Not before one percent is done: what comes first is rarely like the rest. */
-        if (done > 0 && governor->pulse.done < governor->pulse.total && governor->pulse.done >= governor->pulse.total / 100)
-                status->eta_ms = (int64_t)((double)(governor->pulse.total - governor->pulse.done) * span_ms / done);
-}
-
-static const char *state_of(const struct rp_governor *governor)
-{
-        if (governor->end_state)
-                return governor->end_state;
-        if (*governor->stopper)
-                return "stopping";
-        if (governor->throttle.is_paused)
-                return governor->throttle.hold.reason == RP_HOLD_PAUSED && !governor->pulse.uncommitted ? "paused" : "pausing";
-        return governor->held ? "throttled" : "running";
-}
-
-/* Borrows from the governor; to be used under the lock. */
-static void fill_status(const struct rp_governor *governor, struct rp_status *status)
-{
-        const struct rp_governor_config *config = &governor->config;
-        int64_t now = rp_clock_ms();
-
-        *status = (struct rp_status){
-                .kind = config->kind, .job = config->job, .source = config->source, .target = config->target,
-                .host = governor->host, .state = state_of(governor), .librdkafka = rp_client_version(), .pid = getpid(),
-                .started_ms = governor->began_wall_ms, .updated_ms = rp_wall_clock_ms(),
-                .elapsed_ms = now - governor->began_ms,
-                .done = governor->pulse.done, .total = governor->pulse.total, .uncommitted = governor->pulse.uncommitted,
-                .held = governor->end_state ? RP_HOLD_NONE : governor->held, .why = governor->why,
-                .held_since_ms = governor->held_since_ms, .held_ms = governor->throttle.held_ms,
-                .bytes_limit = governor->throttle.bytes.per_second, .records_limit = governor->throttle.records.per_second,
-                .lag_max = governor->throttle.lag_max, .transaction_ms = governor->transaction_ms,
-                .groups = governor->groups, .group_cnt = config->group_cnt,
-                .counters = governor->counters, .counter_cnt = governor->pulse.counter_cnt,
-                .last_error = *governor->trouble ? governor->trouble : NULL,
-                .exit_code = governor->exit_code, .result = governor->result,
-        };
-        fill_rates(governor, status, now);
-}
-
-/* What failed is told once, until it has worked again. */
-static void write_file(struct rp_governor *governor, const char *path, const char *text, size_t len, bool *is_failing)
-{
-        struct rp_error err;
-        bool failed = !text || rp_file_refresh(path, text, len, &err) != RP_OK;
-
-        if (failed && text && !*is_failing) {
-                pthread_mutex_lock(&governor->lock);
-                governor->complaint = err;
-                governor->has_complaint = true;
-                pthread_mutex_unlock(&governor->lock);
-        }
-        *is_failing = failed;
-}
-
-static void write_files(struct rp_governor *governor)
-{
-        const struct rp_governor_config *config = &governor->config;
-        char *status_text = NULL, *metrics_text = NULL;
-        size_t metrics_len = 0;
-        struct rp_status status;
-        json_t *json = NULL;
-        FILE *out = config->metrics_path ? open_memstream(&metrics_text, &metrics_len) : NULL;
-
-        pthread_mutex_lock(&governor->lock);
-        governor->is_news = false;
-        fill_status(governor, &status);
-        if (config->status_path)
-                json = rp_status_json(&status);
-        if (out)
-                rp_status_metrics(&status, out);
-        pthread_mutex_unlock(&governor->lock);
-        if (out)
-                fclose(out);
-        if (json) {
-                char *text = json_dumps(json, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
-
-                if (text && asprintf(&status_text, "%s\n", text) < 0)
-                        status_text = NULL;
-                free(text);
-                json_decref(json);
-        }
-        if (config->status_path)
-                write_file(governor, config->status_path, status_text, status_text ? strlen(status_text) : 0,
-                           &governor->is_status_failing);
-        if (config->metrics_path)
-                write_file(governor, config->metrics_path, metrics_text, metrics_len, &governor->is_metrics_failing);
-        free(status_text);
-        free(metrics_text);
-}
-
-/* ---- wishes ------------------------------------------------------------------------------------------------------- */
-
-/* Under the lock. @returns false with *err when it is not understood. */
-static bool obey(struct rp_governor *governor, char *line, struct rp_error *err)
-{
-        struct rp_throttle *throttle = &governor->throttle;
-        struct rp_limits limits = { throttle->bytes.per_second, throttle->records.per_second, throttle->lag_max,
-                                    governor->config.group_cnt > 0, governor->transaction_ms };
-        rp_wish_t wish;
-
-        if (rp_wish_parse(line, &wish, &limits, err) != RP_OK)
-                return false;
-        if (wish == RP_WISH_PAUSE || wish == RP_WISH_RESUME)
-                throttle->is_paused = wish == RP_WISH_PAUSE;
-        if (wish == RP_WISH_RESUME && governor->held == RP_HOLD_PAUSED)
-                governor->held = RP_HOLD_NONE; /* told so at once, not when the loop comes to ask */
-        if (wish == RP_WISH_STOP && !*governor->stopper)
-                snprintf(governor->stopper, sizeof(governor->stopper), "ctl asked to stop");
-        rp_bucket_set(&throttle->bytes, limits.bytes_per_second);
-        rp_bucket_set(&throttle->records, limits.records_per_second);
-        rp_throttle_set_lag_max(throttle, limits.lag_max);
-        governor->transaction_ms = limits.transaction_ms;
-        return true;
-}
-
-static char *answer(void *arg, const char *line)
-{
-        struct rp_governor *governor = arg;
-        char wish[RP_CONTROL_LINE_MAX + 1], *text;
-        struct rp_error err;
-        struct rp_status status;
-        json_t *json = json_object();
-
-        snprintf(wish, sizeof(wish), "%s", line);
-        for (char *c = wish; *c; c++) /* what is quoted back stays one line of text, whatever was sent */
-                if (*c < ' ' || *c == 0x7f)
-                        *c = *c == '\t' ? ' ' : '?';
-        pthread_mutex_lock(&governor->lock);
-        if (obey(governor, wish, &err)) {
-                governor->is_news = true;
-                fill_status(governor, &status);
-                json_object_set_new(json, "ok", json_true());
-                json_object_set_new(json, "status", rp_status_json(&status));
-        } else {
-                json_object_set_new(json, "ok", json_false());
-                json_object_set_new(json, "error", json_string(err.text));
-        }
-        pthread_mutex_unlock(&governor->lock);
-        text = json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(15));
-        json_decref(json);
-        return text;
-}
 
 /* ---- watching ----------------------------------------------------------------------------------------------------- */
 
@@ -305,14 +74,14 @@ static void *watch(void *arg)
                 is_over = governor->is_over;
                 is_news = governor->is_news;
                 if (is_due)
-                        take_sample(governor, rp_clock_ms());
+                        rp_governor_take_sample(governor, rp_clock_ms());
                 pthread_mutex_unlock(&governor->lock);
                 if (is_over)
                         return NULL;
                 if (is_due)
                         sample_ms = rp_clock_ms() + SAMPLE_MS;
                 if (is_due || is_news)
-                        write_files(governor);
+                        rp_governor_write_files(governor);
         }
 }
 
@@ -368,6 +137,7 @@ int64_t rp_governor_hold(void *arg, uint64_t bytes, uint64_t records)
         const struct rp_hold *hold;
 
         pthread_mutex_lock(&governor->lock);
+        governor->heard_ms = now;
         governor->bytes += bytes;
         governor->records += records;
         rp_throttle_copied(&governor->throttle, bytes, records);
@@ -400,6 +170,7 @@ bool rp_governor_tell(struct rp_governor *governor, const struct rp_pulse *pulse
         bool goes_on;
 
         pthread_mutex_lock(&governor->lock);
+        governor->heard_ms = rp_clock_ms();
         governor->pulse = *pulse;
         governor->pulse.counter_cnt = cnt;
         governor->pulse.counters = governor->counters;
@@ -421,6 +192,11 @@ const char *rp_governor_why(const struct rp_governor *governor)
 const char *rp_governor_stopper(const struct rp_governor *governor)
 {
         return *governor->stopper ? governor->stopper : NULL;
+}
+
+int rp_governor_metrics_port(const struct rp_governor *governor)
+{
+        return governor->scrape ? rp_scrape_port(governor->scrape) : 0;
 }
 
 bool rp_governor_take_complaint(struct rp_governor *governor, struct rp_error *complaint)
@@ -485,8 +261,8 @@ static rp_err_t begin_with_groups(struct rp_governor *governor, struct rp_error 
 static rp_err_t start_threads(struct rp_governor *governor, struct rp_error *err)
 {
         const struct rp_governor_config *config = &governor->config;
-        bool watches = config->control_path || config->status_path || config->metrics_path || config->flag_file_cnt ||
-                       config->panic_file;
+        bool watches = config->control_path || config->status_path || config->metrics_path || config->metrics_address ||
+                       config->flag_file_cnt || config->panic_file;
         sigset_t all, before;
 
         sigfillset(&all);
@@ -512,11 +288,13 @@ static rp_err_t begin(struct rp_governor *governor, struct rp_error *err)
         if (config->group_cnt)
                 rc = begin_with_groups(governor, err);
         if (rc == RP_OK && config->control_path)
-                rc = rp_control_new(&governor->control, config->control_path, answer, governor, err);
+                rc = rp_control_new(&governor->control, config->control_path, rp_governor_answer, governor, err);
         if (rc == RP_OK)
-                take_sample(governor, governor->began_ms);
+                rp_governor_take_sample(governor, governor->began_ms);
+        if (rc == RP_OK && config->metrics_address)
+                rc = rp_scrape_new(&governor->scrape, config->metrics_address, rp_governor_serve_page, governor, err);
         if (rc == RP_OK && (config->status_path || config->metrics_path)) {
-                write_files(governor);
+                rp_governor_write_files(governor);
                 if (rp_governor_take_complaint(governor, err))
                         rc = err->code;
         }
@@ -547,6 +325,7 @@ rp_err_t rp_governor_new(struct rp_governor **out, const struct rp_governor_conf
         pthread_cond_init(&governor->over, &attr);
         pthread_condattr_destroy(&attr);
         governor->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        governor->heard_ms = governor->began_ms;
         rc = begin(governor, err);
         if (rc != RP_OK)
                 rp_governor_free(governor);
@@ -569,7 +348,9 @@ static void stop_threads(struct rp_governor *governor)
         if (governor->has_lag_thread)
                 pthread_join(governor->lag_thread, NULL);
         governor->has_watch_thread = governor->has_lag_thread = false;
+        rp_scrape_free(governor->scrape);
         rp_control_free(governor->control);
+        governor->scrape = NULL;
         governor->control = NULL;
 }
 
@@ -583,7 +364,7 @@ void rp_governor_end(struct rp_governor *governor, const char *state, int exit_c
         if (err)
                 snprintf(governor->trouble, sizeof(governor->trouble), "%s", err->text);
         if (governor->config.status_path || governor->config.metrics_path)
-                write_files(governor);
+                rp_governor_write_files(governor);
 }
 
 void rp_governor_free(struct rp_governor *governor)

@@ -29,6 +29,7 @@ struct rp_governor_config {
         size_t flag_file_cnt;
         const char *panic_file;    /* when it exists, the job commits and ends; NULL: none */
         const char *control_path, *status_path, *metrics_path; /* NULL: none */
+        const char *metrics_address; /* for HTTP, see io/scrape.h; NULL: none */
         int timeout_ms;            /* for the brokers' answer about the lag */
 };
 
@@ -50,6 +51,9 @@ int64_t rp_governor_hold(void *governor, uint64_t bytes, uint64_t records);
 
 /** The longest time that a transaction may stay open, now. Changes only within rp_governor_hold(). */
 const int64_t *rp_governor_transaction_ms(const struct rp_governor *governor);
+
+/** @returns the port that metrics_address led to; 0: none. */
+int rp_governor_metrics_port(const struct rp_governor *governor);
 
 /** What a loop tells of itself, as often as it likes. */
 struct rp_pulse {
