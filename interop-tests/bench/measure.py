@@ -71,6 +71,6 @@ def real_kafka():
 def rewrite(bootstrap, source, target, partitions, version="new"):
     """Our side of every comparison. Returns records a second, and the process's own resource use."""
     text, usage = run([os.path.join(BUILD, "repartition"), "rewrite", source, target, "--partitions", str(partitions),
-                       "-b", bootstrap, "--execute", "--quiet", "--output", "json"], version)
+                       "-b", bootstrap, "--order", "merge", "--execute", "--quiet", "--output", "json"], version)
     result = json.loads(text)["result"]
     return result["records"] * 1000 / result["elapsed_ms"], usage

@@ -10,6 +10,7 @@ from support import unique
 
 MB = 1 << 20
 START_MS = int(time.time() * 1000) - 3_600_000
+MERGE = ("--order", "merge")  # fill() writes keys that live in two partitions
 SLOW = ("-X", "queue.buffering.max.messages=500", "--transaction-ms", 200)  # so that a job lives for a while
 
 
@@ -123,7 +124,7 @@ def test_every_byte_goes_over(kafka, topic, target, repartition, librdkafka, jav
 
 def test_second_run_writes_nothing_third_only_what_is_new(kafka, topic, target, repartition):
     source = topic("again", partitions=6)
-    run = ("rewrite", source, target, "--partitions", 9, "-b", kafka.bootstrap, "--execute")
+    run = ("rewrite", source, target, "--partitions", 9, "-b", kafka.bootstrap, "--execute", *MERGE)
     fill(kafka.bootstrap, source, 3000)
     repartition(*run).ok()
     before = end_offsets(kafka.bootstrap, target)
@@ -140,7 +141,8 @@ def test_second_run_writes_nothing_third_only_what_is_new(kafka, topic, target, 
 def test_plan_writes_nothing(kafka, topic, target, repartition):
     source = topic("plan", partitions=6)
     fill(kafka.bootstrap, source, 2000)
-    plan = repartition("rewrite", source, target, "--partitions", 9, "-b", kafka.bootstrap, "--output", "json").ok().json()
+    plan = repartition("rewrite", source, target, "--partitions", 9, "-b", kafka.bootstrap, "--output", "json",
+                       *MERGE).ok().json()
     records = read(kafka.bootstrap, source)
     moved = sum(java_partition(r.key, 9) != r.partition for r in records)
     assert plan["plan"]["records_at_most"] == 2000 and not plan["executed"] and plan["result"] is None
@@ -149,7 +151,7 @@ def test_plan_writes_nothing(kafka, topic, target, repartition):
     listed = kafka.tool("kafka-topics", "--bootstrap-server", kafka.bootstrap, "--list").ok()
     assert target not in listed.out.split()
     assert stored_progress(kafka.bootstrap, source, job_of(source, target)) == -1
-    text = repartition("rewrite", source, target, "--partitions", 9, "-b", kafka.bootstrap).ok().out
+    text = repartition("rewrite", source, target, "--partitions", 9, "-b", kafka.bootstrap, *MERGE).ok().out
     assert "nothing was written" in text and "--execute" in text
 
 
@@ -159,7 +161,7 @@ def test_plan_writes_nothing(kafka, topic, target, repartition):
 def test_kill_9_again_and_again(kafka, topic, target, repartition, librdkafka):
     source = topic("kills", partitions=6)
     fill(kafka.bootstrap, source, 300_000)
-    run = ("rewrite", source, target, "--partitions", 10, "-b", kafka.bootstrap, "--execute")
+    run = ("rewrite", source, target, "--partitions", 10, "-b", kafka.bootstrap, "--execute", *MERGE)
     progress = -1
     for _ in range(4):  # each life ends in the middle of a transaction that is open while others were committed
         process = repartition.start(*run, *SLOW, librdkafka=librdkafka)
@@ -180,7 +182,7 @@ def test_kill_9_again_and_again(kafka, topic, target, repartition, librdkafka):
 def test_of_two_runs_one_is_fenced(kafka, topic, target, repartition, librdkafka):
     source = topic("twins", partitions=6)
     fill(kafka.bootstrap, source, 200_000)
-    run = ("rewrite", source, target, "--partitions", 10, "-b", kafka.bootstrap, "--execute")
+    run = ("rewrite", source, target, "--partitions", 10, "-b", kafka.bootstrap, "--execute", *MERGE)
     first = repartition.start(*run, *SLOW, librdkafka=librdkafka, stderr=-1)
     await_progress(kafka.bootstrap, source, job_of(source, target), 1000, first)
     repartition(*run, librdkafka=librdkafka).ok()
@@ -193,7 +195,7 @@ def test_of_two_runs_one_is_fenced(kafka, topic, target, repartition, librdkafka
 def test_a_run_that_slept_finds_itself_replaced(kafka, topic, target, repartition):
     source = topic("zombie", partitions=6)
     fill(kafka.bootstrap, source, 200_000)
-    run = ("rewrite", source, target, "--partitions", 10, "-b", kafka.bootstrap, "--execute")
+    run = ("rewrite", source, target, "--partitions", 10, "-b", kafka.bootstrap, "--execute", *MERGE)
     zombie = repartition.start(*run, *SLOW, stderr=-1)
     await_progress(kafka.bootstrap, source, job_of(source, target), 1000, zombie)
     zombie.send_signal(signal.SIGSTOP)
@@ -212,7 +214,7 @@ def test_a_run_that_slept_too_long_goes_on(kafka, topic, target, repartition):
     """Its transaction timed out meanwhile, in the same words as if it were fenced; but nobody took over."""
     source = topic("sleeper", partitions=6)
     fill(kafka.bootstrap, source, 100_000)
-    run = ("rewrite", source, target, "--partitions", 10, "-b", kafka.bootstrap, "--execute")
+    run = ("rewrite", source, target, "--partitions", 10, "-b", kafka.bootstrap, "--execute", *MERGE)
     sleeper = repartition.start(*run, *SLOW, "--output", "json", stderr=-1)
     await_progress(kafka.bootstrap, source, job_of(source, target), 1000, sleeper)
     sleeper.send_signal(signal.SIGSTOP)
@@ -227,7 +229,7 @@ def test_a_run_that_slept_too_long_goes_on(kafka, topic, target, repartition):
 def test_stops_in_order_and_goes_on(kafka, topic, target, repartition, number):
     source = topic("stop", partitions=6)
     fill(kafka.bootstrap, source, 100_000)
-    run = ("rewrite", source, target, "--partitions", 10, "-b", kafka.bootstrap, "--execute")
+    run = ("rewrite", source, target, "--partitions", 10, "-b", kafka.bootstrap, "--execute", *MERGE)
     process = repartition.start(*run, *SLOW, stdout=-1)
     await_progress(kafka.bootstrap, source, job_of(source, target), 1000, process)
     process.send_signal(number)
@@ -245,7 +247,7 @@ def test_stops_in_order_and_goes_on(kafka, topic, target, repartition, number):
 def test_brokers_die_in_the_middle(kafka3, topic, target, repartition, librdkafka):
     source = topic("brokers", partitions=6, cluster=kafka3)
     fill(kafka3.bootstrap, source, 60_000)
-    run = ("rewrite", source, target, "--partitions", 10, "-b", kafka3.bootstrap, "--execute", "--output", "json")
+    run = ("rewrite", source, target, "--partitions", 10, "-b", kafka3.bootstrap, "--execute", "--output", "json", *MERGE)
     process = repartition.start(*run, *SLOW, librdkafka=librdkafka, stdout=-1, stderr=-1)
     progress = await_progress(kafka3.bootstrap, source, job_of(source, target), 1000, process)
     for broker in (1, 2, 3):
@@ -394,10 +396,50 @@ def test_a_backfill_is_warned_of(kafka, topic, target, repartition):
     week = 7 * 24 * 3600 * 1000
     now = int(time.time() * 1000)
     put(kafka, source, (0, b"a", b"1", now - week), (0, b"b", b"1", now), (0, b"a", b"2", now - week), (1, b"a", b"3", now))
-    findings = plan(repartition, kafka, source, target)[0]
+    findings = plan(repartition, kafka, source, target, *MERGE)[0]
     assert (findings["warning"], findings["note"]) == ({"split-keys-out-of-time"}, set())
-    done = repartition("rewrite", source, target, "--partitions", 4, "-b", kafka.bootstrap, "--output", "json").ok().json()
+    done = repartition("rewrite", source, target, "--partitions", 4, "-b", kafka.bootstrap, "--output", "json", "--execute",
+                       *MERGE).ok().json()
     assert (done["plan"]["backward_share"], done["plan"]["step_back_ms"]) == (0.25, week)
+    assert done["result"]["unordered"] == 1  # a=2, a week older than b=1 before it
+
+
+# ---------------------------------------------------------------- keys that live in several partitions
+
+
+def test_split_keys_are_counted_and_refused(kafka, topic, target, repartition):
+    """By an independent count; and with little memory the source is read again instead of being guessed at."""
+    source = topic("split", partitions=6)
+    fill(kafka.bootstrap, source, 60_000, keys=40_000)
+    places, records = {}, read(kafka.bootstrap, source)
+    for record in records:
+        places.setdefault(record.key, set()).add(record.partition)
+    split = {key for key, where in places.items() if len(where) > 1}
+    run = ("rewrite", source, target, "--partitions", 10, "-b", kafka.bootstrap, "--execute", "--output", "json")
+    for memory in ("32M", "1M"):
+        refused = repartition(*run, "--max-memory", memory).ends_with(2).json()
+        finding, = (f for f in refused["findings"] if f["severity"] == "refused")
+        assert finding["id"] == "split-keys" and "--order merge" in finding["text"]
+        assert (refused["plan"]["keys_seen"], refused["plan"]["split_keys_seen"]) == (len(places), len(split))
+        assert refused["plan"]["split_records"] == sum(r.key in split for r in records)
+        assert refused["order"] == "refuse" and not refused["executed"]
+    assert target not in kafka.tool("kafka-topics", "--bootstrap-server", kafka.bootstrap, "--list").ok().out.split()
+
+
+def test_without_split_keys_nothing_is_refused(kafka, topic, target, repartition):
+    source = topic("whole", partitions=6)
+    p = producer(kafka.bootstrap)
+    for i in range(3000):
+        key = b"%d" % (i % 500)
+        p.produce(source, key=key, value=b"%d" % i, partition=java_partition(key, 6), timestamp=START_MS - i)  # backwards
+    assert p.flush(30) == 0
+    run = ("rewrite", source, target, "--partitions", 10, "-b", kafka.bootstrap, "--execute", "--output", "json")
+    done = repartition(*run).ok().json()
+    assert done["result"]["records"] == 3000 and done["plan"]["split_keys_seen"] == 0
+    assert_image(read(kafka.bootstrap, source), read(kafka.bootstrap, target), 10)
+    put(kafka, source, (0, b"1", b"x", None), (1, b"1", b"y", None))  # from now on it is split
+    assert repartition(*run).ends_with(2).json()["plan"]["split_keys_seen"] == 1
+    assert len(read(kafka.bootstrap, target)) == 3000
 
 
 def test_no_broker_is_told_and_not_waited_for_long(repartition):

@@ -38,7 +38,7 @@ def test_mixed_clients_are_found_explained_mended_and_proved(kafka, topic, repar
     assert "murmur2_random" in str(crc32["fix"])
 
     # Mended, though the first run is killed in the middle.
-    rewrite = ("rewrite", source, target, "--partitions", PARTITIONS, *b, "--execute")
+    rewrite = ("rewrite", source, target, "--partitions", PARTITIONS, *b, "--order", "merge", "--execute")
     doomed = repartition.start(*rewrite, "--transaction-ms", 100, "-X", "queue.buffering.max.messages=100")
     await_progress(kafka.bootstrap, source, f"keyroute.{source}.{target}", 1000, doomed)
     time.sleep(0.2)

@@ -21,10 +21,12 @@ struct args {
         struct rp_neighbour_args neighbour;
         int64_t partitions, replication_factor;
         bool execute, exact, allow_librdkafka;
-        const char *job;
-        int64_t transaction_ms, timeout_ms;
+        const char *job, *order;
+        int64_t transaction_ms, timeout_ms, max_memory;
         struct rp_list settings;
 };
+
+static const char *const orders[] = { "refuse", "merge", NULL };
 
 static const struct rp_option options[] = {
         { "partitions", 'p', RP_OPT_COUNT, offsetof(struct args, partitions), "M", "partitions of the target", NULL, 1,
@@ -33,6 +35,10 @@ static const struct rp_option options[] = {
           "copy; without it the plan is printed and nothing is written", NULL, 0, 0, NULL },
         { "exact", 0, RP_OPT_FLAG, offsetof(struct args, exact), NULL,
           "plan from every record instead of a sample of large topics", NULL, 0, 0, NULL },
+        { "order", 0, RP_OPT_CHOICE, offsetof(struct args, order), "merge|refuse",
+          "keys that live in several partitions: merged by timestamp, or nothing is copied", "refuse", 0, 0, orders },
+        { "max-memory", 0, RP_OPT_SIZE, offsetof(struct args, max_memory), "BYTES",
+          "for finding such keys; SRC is read again for those that do not fit", "32M", 1000000, INT64_C(1) << 40, NULL },
         { "job", 0, RP_OPT_TEXT, offsetof(struct args, job), "NAME",
           "consumer group and transactional id of the job (default: keyroute.SRC.DST)", NULL, 0, 0, NULL },
         { "replication-factor", 0, RP_OPT_COUNT, offsetof(struct args, replication_factor), "N",
@@ -118,7 +124,7 @@ static rp_err_t copy(const struct args *args, const struct rp_prepare_config *co
         };
         char identity[RP_NOTE_JOB_SIZE], host[64] = "?", by[RP_NOTE_BY_SIZE];
         struct rp_rewrite rewrite = {
-                .source = preparation->source, .rule = config->rule, .identity = identity, .by = by,
+                .source = preparation->source, .asked = preparation->bounds, .rule = config->rule, .identity = identity, .by = by,
                 .transaction_ms = args->transaction_ms, .transaction_bytes = TRANSACTION_BYTES,
                 .tick = on_copy, .arg = telling, .hold = rp_governor_hold, .hold_arg = telling->governor,
                 .transaction_ms_now = rp_governor_transaction_ms(telling->governor),
@@ -249,6 +255,7 @@ static int run(void *raw, char **operands, int operand_cnt)
                 .client = &client, .source = operands[0], .target = operands[1], .job = args->job ? args->job : job,
                 .partition_cnt = (int32_t)args->partitions, .replication_factor = (int32_t)args->replication_factor,
                 .settings = args->settings.items, .setting_cnt = args->settings.cnt, .is_exact = args->exact,
+                .refuses_split_keys = !strcmp(args->order, "refuse"), .memory_bytes = (size_t)args->max_memory,
                 .library_is_allowed = args->allow_librdkafka, .timeout_ms = (int)args->timeout_ms, .tick = on_survey,
                 .arg = &line,
         };
@@ -303,7 +310,8 @@ const struct rp_command rp_cmd_rewrite = {
                 "key, value, headers and timestamp of every record byte for byte, exactly once, through transactions that\n"
                 "carry the progress with them. A run that was stopped or killed is taken up by the next one; a run after\n"
                 "the last record copies only what is newer.\n\n"
-                "The order of each source partition is kept. A key that lives in several partitions is merged by\n"
+                "The order of each source partition is kept. A key that lives in several partitions has no order of\n"
+                "its own: by default such keys are counted and nothing is copied. --order merge merges them by\n"
                 "timestamp; where times run backwards within a partition (a backfill behind newer records), no merge\n"
                 "can keep both orders: the partition's is kept, and the plan warns and says how far back times go.\n"
                 "Records without a key go to their old partition's number modulo M.\n\n"

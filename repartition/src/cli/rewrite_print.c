@@ -44,6 +44,8 @@ static void print_rewrite_command(const struct rp_rewrite_result *result, bool c
         if (!text)
                 abort();
         fprintf(text, " --partitions %" PRId32, result->config->partition_cnt);
+        if (!result->config->refuses_split_keys)
+                fputs(" --order merge", text);
         if (creates && result->replication_factor)
                 fprintf(text, " --replication-factor %" PRId64, result->replication_factor);
         for (size_t i = 0; creates && i < result->config->setting_cnt; i++) {
@@ -157,6 +159,9 @@ void rp_rewrite_print_run(const struct rp_rewrite_result *result, FILE *out)
                                 rp_text_count(run->misplaced).s);
                 if (run->keyless)
                         fprintf(out, "keyless     %s records\n", rp_text_count(run->keyless).s);
+                if (run->unordered)
+                        fprintf(out, "not by time %s records are older than one before them in their partition, whose order "
+                                     "was kept\n", rp_text_count(run->unordered).s);
                 fprintf(out, "committed   %s transaction%s", rp_text_count(run->transactions).s,
                         run->transactions == 1 ? "" : "s");
                 if (run->recoveries)
@@ -211,6 +216,8 @@ static json_t *plan_json(const struct rp_preparation *preparation)
                             survey->misplaced_is_known ? share(survey->misplaced, keyed) : json_null());
         json_object_set_new(plan, "keys_seen", number(survey->keys));
         json_object_set_new(plan, "split_keys_seen", number(survey->split_keys));
+        json_object_set_new(plan, "split_records", preparation->facts.refuses_split_keys ? number(survey->split_records)
+                                                                                        : json_null());
         json_object_set_new(plan, "backward_share", share(survey->backward, survey->records - survey->timeless));
         json_object_set_new(plan, "step_back_ms", json_integer(survey->step_back_ms));
         json_object_set_new(plan, "largest_record_bytes", number(survey->largest_bytes));
@@ -230,6 +237,7 @@ static json_t *run_json(const struct rp_rewrite_result *result)
         json_object_set_new(json, "keyless", number(run->keyless));
         json_object_set_new(json, "moved", number(run->moved));
         json_object_set_new(json, "misplaced", run->misplaced_is_known ? number(run->misplaced) : json_null());
+        json_object_set_new(json, "unordered", number(run->unordered));
         json_object_set_new(json, "resumed", json_boolean(run->is_resumed));
         json_object_set_new(json, "transactions_committed", number(run->transactions));
         json_object_set_new(json, "transactions_rolled_back", number(run->rolled_back));
@@ -256,6 +264,7 @@ json_t *rp_rewrite_json(const struct rp_rewrite_result *result)
         json_object_set_new(root, "job", json_string(config->job));
         json_object_set_new(root, "policy", json_pack("{s:s, s:s}", "rule", kr_rule_describe(config->rule), "fingerprint",
                                                       kr_rule_fingerprint(config->rule)));
+        json_object_set_new(root, "order", json_string(config->refuses_split_keys ? "refuse" : "merge"));
         json_object_set_new(root, "executed", json_boolean(result->run));
         json_object_set_new(root, "plan", plan_json(result->preparation));
         for (size_t i = 0; i < findings->cnt; i++)

@@ -161,12 +161,21 @@ static void print_span(char *out, size_t size, int64_t ms)
  * What becomes of keys that live in several partitions. The merge goes by time, but never past the order that a
  * partition has: where times run backwards in one, no merge can have both, and the partition's order wins.
  */
-static void look_at_order(const struct rp_survey *survey, struct rp_findings *findings)
+static void look_at_order(const struct rp_facts *facts, struct rp_findings *findings)
 {
+        const struct rp_survey *survey = facts->survey;
         const char *first = survey->keys_are_capped ? "the first " : "";
         char span[40];
 
         if (!survey->split_keys)
+                return;
+        if (facts->refuses_split_keys)
+                refuse("split-keys", "%" PRIu64 " of %" PRIu64 " keys (%" PRIu64 " of %" PRIu64 " keyed records) live in more "
+                       "than one partition of \"%.100s\", and no offset tells which of their records came first: --order "
+                       "merge copies them by timestamp%s", survey->split_keys, survey->keys, survey->split_records,
+                       survey->records - survey->keyless, facts->source.name,
+                       survey->backward ? ", but times run backwards here" : "");
+        if (facts->refuses_split_keys && !survey->backward)
                 return;
         if (!survey->backward) {
                 note("split-keys", "%" PRIu64 " of %s%" PRIu64 " keys seen live in several source partitions: their records "
@@ -211,7 +220,7 @@ static void look_at_times(const struct rp_facts *facts, struct rp_findings *find
                 warn("no-time", "%" PRIu64 " keys live in several source partitions and %.1f %% of the records carry no time "
                      "to merge them by: those go before records that have one", survey->split_keys,
                      percent(survey->timeless, survey->records));
-        look_at_order(survey, findings);
+        look_at_order(facts, findings);
 }
 
 /* ---- sizes and policies ------------------------------------------------------------------------------------------- */

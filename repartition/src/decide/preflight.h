@@ -31,6 +31,7 @@ struct rp_facts {
         int32_t broker_cnt;
         int32_t wanted_cnt;            /* partitions asked for */
         int32_t policy_pin;            /* count the policy is pinned to; 0: any */
+        bool refuses_split_keys;       /* --order refuse; the survey has counted all keys then */
         bool settings_are_known;       /* the cluster answered admin requests */
         bool target_has_records;
         const char *job;               /* the name that progress is stored under */

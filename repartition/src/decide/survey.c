@@ -107,5 +107,8 @@ void rp_survey_add(struct rp_survey *survey, const struct rp_record *rec)
 
                 survey->misplaced += home >= 0 && home != rec->partition;
         }
-        note_key(survey, rec);
+        if (survey->exact)
+                survey->has_failed |= !rp_split_add(survey->exact, rec->key, rec->key_len, rec->partition);
+        else
+                note_key(survey, rec);
 }

@@ -6,6 +6,7 @@
 #ifndef RP_SURVEY_H
 #define RP_SURVEY_H
 
+#include "decide/split.h"
 #include "record.h"
 
 #include <keyroute.h>
@@ -15,6 +16,7 @@ struct rp_survey {
         const kr_rule_t *rule;
         int32_t source_cnt, target_cnt; /* partitions */
         int64_t cutoff_ms;              /* records before this time are counted as expired; INT64_MIN: none */
+        struct rp_split *exact;         /* counts the keys instead of the survey itself, all of them; NULL: does not */
 
         uint64_t records, bytes;        /* bytes of keys and values */
         uint64_t keyless;
@@ -27,8 +29,11 @@ struct rp_survey {
         uint64_t expired;
         uint64_t largest_bytes;         /* key and value of the largest record */
         int64_t oldest_ms, newest_ms;   /* -1: no record had a time */
-        uint64_t keys, split_keys;      /* distinct keys seen, and those seen in more than one source partition */
+        uint64_t keys, split_keys;      /* distinct keys seen, and those seen in more than one source partition; with
+                                           `exact`, what that one found, for the caller to fill in */
+        uint64_t split_records;         /* records with such keys; only with `exact` */
         bool keys_are_capped;           /* there were more keys than are kept track of */
+        bool has_failed;                /* out of memory: the figures are of no use */
         uint64_t backward;              /* carry an older time than a record before them in their partition */
         int64_t step_back_ms;           /* the largest difference of this kind */
 

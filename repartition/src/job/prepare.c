@@ -180,18 +180,26 @@ static rp_err_t find_any_record(const struct rp_prepare_config *config, bool *fo
         return rc;
 }
 
+/* keys_only: they are looked at for another time, and the rest is known. */
 static rp_err_t survey_ranges(struct rp_preparation *preparation, const struct rp_prepare_config *config,
-                              struct rp_reader *reader, const struct rp_range *ranges, uint64_t *done, uint64_t total,
-                              struct rp_error *err)
+                              struct rp_reader *reader, const struct rp_range *ranges, bool keys_only, uint64_t *done,
+                              uint64_t total, struct rp_error *err)
 {
+        struct rp_survey *survey = &preparation->survey;
         struct rp_run run = { 0 };
         rp_err_t rc = rp_reader_start(reader, ranges, err);
         int64_t here = 0, all;
 
         while (rc == RP_OK && !run.done && !preparation->is_stopped) {
                 rc = rp_reader_next(reader, 100, &run, err);
-                for (size_t i = 0; rc == RP_OK && i < run.cnt; i++)
-                        rp_survey_add(&preparation->survey, &run.records[i]);
+                for (size_t i = 0; rc == RP_OK && !keys_only && i < run.cnt; i++)
+                        rp_survey_add(survey, &run.records[i]);
+                for (size_t i = 0; rc == RP_OK && keys_only && i < run.cnt; i++)
+                        if (run.records[i].key)
+                                survey->has_failed |= !rp_split_add(survey->exact, run.records[i].key, run.records[i].key_len,
+                                                                    run.records[i].partition);
+                if (rc == RP_OK && survey->has_failed)
+                        rc = rp_fail(err, RP_ERR_FATAL, "out of memory for the keys of \"%s\"", config->source);
                 rp_reader_progress(reader, &here, &all);
                 if (config->tick && !config->tick(config->arg, *done + (uint64_t)here, total, preparation->survey.records))
                         preparation->is_stopped = true;
@@ -206,7 +214,8 @@ static rp_err_t survey(struct rp_preparation *preparation, const struct rp_prepa
         int32_t cnt = preparation->source->partition_cnt;
         struct rp_range *ranges = calloc((size_t)cnt, sizeof(*ranges));
         struct rp_reader *reader = rp_reader_new(preparation->source, RP_READ_ANY);
-        int places = config->is_exact || preparation->left <= WHOLE_MAX ? 1 : PLACES;
+        bool is_whole = config->is_exact || config->refuses_split_keys || preparation->left <= WHOLE_MAX;
+        int places = is_whole ? 1 : PLACES;
         int64_t chunk = places == 1 ? INT64_MAX : SAMPLE / PLACES / cnt + 50;
         uint64_t done = 0, total = places == 1 ? preparation->left : (uint64_t)(chunk * PLACES * cnt);
         rp_err_t rc = ranges && reader ? RP_OK : rp_fail(err, RP_ERR_FATAL, "out of memory");
@@ -223,7 +232,12 @@ static rp_err_t survey(struct rp_preparation *preparation, const struct rp_prepa
                         if (ranges[p].end - ranges[p].first > chunk)
                                 ranges[p].end = ranges[p].first + chunk;
                 }
-                rc = survey_ranges(preparation, config, reader, ranges, &done, total, err);
+                rc = survey_ranges(preparation, config, reader, ranges, false, &done, total, err);
+        }
+        while (rc == RP_OK && preparation->survey.exact && !preparation->is_stopped &&
+               rp_split_next_pass(preparation->survey.exact)) {
+                done = 0;
+                rc = survey_ranges(preparation, config, reader, ranges, true, &done, total, err);
         }
         preparation->survey_is_exact = places == 1;
         rp_reader_free(reader);
@@ -281,6 +295,7 @@ static rp_err_t ask_topics(struct rp_preparation *preparation, const struct rp_p
                 .broker_cnt = source.broker_cnt,
                 .wanted_cnt = config->partition_cnt,
                 .policy_pin = kr_rule_partitions(config->rule),
+                .refuses_split_keys = config->refuses_split_keys,
                 .settings_are_known = knows,
                 .codecs = rp_client_features(),
                 .library = rp_client_version_number(),
@@ -298,6 +313,7 @@ rp_err_t rp_prepare(struct rp_preparation *preparation, const struct rp_prepare_
         struct rp_kafka_source_config source_config = { .client = config->client, .topic = config->source,
                                                         .group = config->job, .timeout_ms = config->timeout_ms };
         struct rp_facts *facts = &preparation->facts;
+        struct rp_split split = { 0 };
         int32_t cnt;
         rp_err_t rc;
 
@@ -331,9 +347,19 @@ rp_err_t rp_prepare(struct rp_preparation *preparation, const struct rp_prepare_
                 .rule = config->rule, .source_cnt = cnt, .target_cnt = config->partition_cnt,
                 .cutoff_ms = facts->target.retention_ms > 0 ? facts->now_ms - facts->target.retention_ms : INT64_MIN,
         };
-        if (!rp_survey_init(&preparation->survey))
+        if (!rp_survey_init(&preparation->survey) ||
+            (config->refuses_split_keys && !rp_split_init(&split, config->memory_bytes)))
                 return rp_fail(err, RP_ERR_FATAL, "out of memory");
+        if (config->refuses_split_keys)
+                preparation->survey.exact = &split;
         rc = survey(preparation, config, err);
+        if (config->refuses_split_keys) {
+                preparation->survey.keys = split.keys;
+                preparation->survey.split_keys = split.split_keys;
+                preparation->survey.split_records = split.split_records;
+                preparation->survey.exact = NULL;
+                rp_split_release(&split);
+        }
         rp_survey_release(&preparation->survey); /* its table of keys; the figures stay */
         facts->survey = &preparation->survey;
         rp_preflight(facts, &preparation->findings);

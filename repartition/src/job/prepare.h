@@ -20,6 +20,8 @@ struct rp_prepare_config {
         size_t setting_cnt;
         const kr_rule_t *rule;
         bool is_exact;               /* survey everything instead of a sample */
+        bool refuses_split_keys;     /* survey everything, and find every key that lives in several partitions */
+        size_t memory_bytes;         /* for finding them; when it is used up, the source is read again */
         bool library_is_allowed;     /* a librdkafka that is known to lose data, too */
         int timeout_ms;
         /** Called while the records are surveyed. @returns false to stop. May be NULL. */
@@ -29,7 +31,7 @@ struct rp_prepare_config {
 
 struct rp_preparation {
         struct rp_source *source;      /* open; its group is the job */
-        struct rp_range *bounds;       /* of the source, now */
+        struct rp_range *bounds;       /* of the source, now: the survey goes up to their ends, and so must the copying */
         struct rp_progress progress;   /* as stored */
         struct rp_settings source_settings, target_settings; /* the target's as it is, or as it would be created */
         struct rp_survey survey;

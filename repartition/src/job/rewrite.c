@@ -7,7 +7,7 @@
 
 /* What was decided since the last commit; becomes part of the report once it is committed. */
 struct tally {
-        uint64_t keyless, moved, misplaced;
+        uint64_t keyless, moved, misplaced, unordered;
 };
 
 struct run {
@@ -15,6 +15,7 @@ struct run {
         struct rp_rewrite_report *report;
         int32_t source_cnt, target_cnt;
         struct tally tally;
+        int64_t newest_ms, settled_newest_ms; /* of the records decided on, and of those that are committed */
 };
 
 static int32_t decide(void *arg, const struct rp_record *rec, struct rp_error *err)
@@ -29,6 +30,10 @@ static int32_t decide(void *arg, const struct rp_record *rec, struct rp_error *e
                         rec->partition, rec->offset, run->job->source->topic, kr_strerror(to));
                 return RP_REFUSE;
         }
+        if (rec->timestamp_ms > run->newest_ms)
+                run->newest_ms = rec->timestamp_ms;
+        else
+                run->tally.unordered += rec->timestamp_ms >= 0 && rec->timestamp_ms < run->newest_ms;
         if (!rec->key) {
                 run->tally.keyless++;
                 return to;
@@ -50,7 +55,10 @@ static void settled(void *arg, bool is_committed)
                 run->report->keyless += run->tally.keyless;
                 run->report->moved += run->tally.moved;
                 run->report->misplaced += run->tally.misplaced;
+                run->report->unordered += run->tally.unordered;
+                run->settled_newest_ms = run->newest_ms;
         }
+        run->newest_ms = run->settled_newest_ms;
         run->tally = (struct tally){ 0 };
 }
 
@@ -83,10 +91,11 @@ rp_err_t rp_rewrite_run(const struct rp_rewrite *rewrite, struct rp_rewrite_repo
 {
         int32_t pin = kr_rule_partitions(rewrite->rule);
         struct run run = { .job = rewrite, .report = report, .source_cnt = rewrite->source->partition_cnt,
-                           .target_cnt = rewrite->sink->partition_cnt };
+                           .target_cnt = rewrite->sink->partition_cnt, .newest_ms = -1, .settled_newest_ms = -1 };
         struct rp_copier copier = {
                 .source = rewrite->source, .sink = rewrite->sink, .order = RP_READ_MERGED,
-                .config = { .identity = rewrite->identity, .by = rewrite->by, .transaction_ms = rewrite->transaction_ms,
+                .config = { .identity = rewrite->identity, .by = rewrite->by, .asked = rewrite->asked,
+                            .transaction_ms = rewrite->transaction_ms,
                             .transaction_bytes = (uint64_t)rewrite->transaction_bytes },
                 .decide = decide, .settled = settled, .tick = rewrite->tick ? tick : NULL, .arg = &run,
                 .hold = rewrite->hold, .hold_arg = rewrite->hold_arg, .transaction_ms = rewrite->transaction_ms_now,

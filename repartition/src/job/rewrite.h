@@ -19,6 +19,8 @@ struct rp_rewrite_report {
         uint64_t keyless;         /* of the records: without a key */
         uint64_t moved;           /* of the records: with a key, and another partition number than before */
         uint64_t misplaced;       /* of the records: not where the rule puts the key in the source */
+        uint64_t unordered;       /* of the records: older than one copied before them, since times run backwards in their
+                                     partition, and its order goes first */
         bool misplaced_is_known;  /* false when the rule is pinned to another count than the source has */
         uint64_t transactions;    /* committed */
         uint64_t rolled_back;     /* transactions that turned out void, their records were copied again */
@@ -38,6 +40,7 @@ struct rp_rewrite {
         const kr_rule_t *rule;
         const char *identity;      /* see rp_job_identity() */
         const char *by;            /* who runs, for the other one's error message: host and process */
+        const struct rp_range *asked; /* what is to be copied, by source partition; NULL: all */
         int64_t transaction_ms;    /* longest time a transaction stays open */
         int64_t transaction_bytes; /* ... and most bytes in one */
         /** Called often. @returns false to commit what is open and stop. May be NULL. */
