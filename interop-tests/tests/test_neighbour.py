@@ -155,7 +155,8 @@ def test_ctl_says_what_is_wrong(job, repartition, tmp_path):
                 peer.sendall(junk)
             except BrokenPipeError:
                 pass
-    assert "another process listens" in repartition(*job.command()).ends_with(2).err
+    other = Job(job.kafka, repartition, job.source, unique("other"), tmp_path)
+    assert "another process listens" in repartition(*other.command()).ends_with(2).err
     job.ctl("set", "throttle-records=none")
     job.ends_with(0)
     job.assert_image()
