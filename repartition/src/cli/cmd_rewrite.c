@@ -100,7 +100,11 @@ static bool tell(const struct telling *telling, const struct rp_rewrite_report *
 static bool on_copy(void *arg, const struct rp_rewrite_report *report)
 {
         const struct telling *telling = arg;
-        bool goes_on = tell(telling, report);
+        bool goes_on;
+
+        if (!rp_governor_looked(telling->governor))
+                return true; /* a run may be one record: what costs more is done now and then */
+        goes_on = tell(telling, report);
 
         rp_neighbour_show(telling->governor, telling->job, telling->line, telling->quiet);
         rp_progress_line_update(telling->line, report->done, report->total, report->records + report->uncommitted,

@@ -16,6 +16,8 @@ enum {
         SAMPLE_MS = 1000, /* between two looks at the counters, and two writings of the files */
         LAG_MS = 1000,    /* between two questions for the lag */
         LAG_PATIENCE_MS = 10000,
+        UNSEEN_RECORDS = 256,    /* most that is written without a look, */
+        UNSEEN_BYTES = 256 << 10, /* while no rate is to be kept */
         HELD_LINGERS_MS = 1500 /* a rate holds for some ms at a time: it is told until it did not for so long */
 };
 
@@ -133,14 +135,22 @@ static void *watch_lag(void *arg)
 int64_t rp_governor_hold(void *arg, uint64_t bytes, uint64_t records)
 {
         struct rp_governor *governor = arg;
-        int64_t now = rp_clock_ms(), wait_ms;
         const struct rp_hold *hold;
+        int64_t now, wait_ms;
 
+        governor->loop_bytes += bytes;
+        governor->loop_records += records;
+        governor->loop_looked = governor->loop_is_limited || !records || governor->loop_records >= UNSEEN_RECORDS ||
+                                governor->loop_bytes >= UNSEEN_BYTES;
+        if (!governor->loop_looked)
+                return 0;
+        now = rp_clock_ms();
         pthread_mutex_lock(&governor->lock);
         governor->heard_ms = now;
-        governor->bytes += bytes;
-        governor->records += records;
-        rp_throttle_copied(&governor->throttle, bytes, records);
+        governor->bytes += governor->loop_bytes;
+        governor->records += governor->loop_records;
+        rp_throttle_copied(&governor->throttle, governor->loop_bytes, governor->loop_records);
+        governor->loop_bytes = governor->loop_records = 0;
         hold = rp_throttle_ask(&governor->throttle, now);
         if (hold->reason) {
                 if (hold->reason != governor->held)
@@ -152,11 +162,17 @@ int64_t rp_governor_hold(void *arg, uint64_t bytes, uint64_t records)
                 governor->held = RP_HOLD_NONE;
                 *governor->why = '\0';
         }
+        governor->loop_is_limited = governor->throttle.bytes.per_second || governor->throttle.records.per_second;
         governor->loop_transaction_ms = governor->transaction_ms;
         memcpy(governor->loop_why, governor->why, sizeof(governor->loop_why));
         wait_ms = hold->wait_ms;
         pthread_mutex_unlock(&governor->lock);
         return wait_ms;
+}
+
+bool rp_governor_looked(const struct rp_governor *governor)
+{
+        return governor->loop_looked;
 }
 
 const int64_t *rp_governor_transaction_ms(const struct rp_governor *governor)
@@ -314,6 +330,7 @@ rp_err_t rp_governor_new(struct rp_governor **out, const struct rp_governor_conf
         governor->began_ms = rp_clock_ms();
         governor->began_wall_ms = rp_wall_clock_ms();
         governor->transaction_ms = governor->loop_transaction_ms = config->transaction_ms;
+        governor->loop_is_limited = config->bytes_per_second || config->records_per_second;
         governor->throttle.lag_max = config->lag_max;
         governor->exit_code = -1;
         gethostname(governor->host, sizeof(governor->host) - 1);

@@ -50,6 +50,8 @@ struct rp_governor {
         json_t *result;
 
         /* The loop's alone. */
+        uint64_t loop_bytes, loop_records; /* written, and not yet charged */
+        bool loop_is_limited, loop_looked;
         int64_t loop_transaction_ms;
         char loop_why[400];
 
