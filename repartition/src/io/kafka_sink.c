@@ -2,6 +2,7 @@
 #include "io/kafka_sink.h"
 
 #include "clock.h"
+#include "crash.h"
 #include "io/kafka_group.h"
 #include "io/within.h"
 #include "io/zero_time.h"
@@ -230,6 +231,11 @@ static void abandon_producer(struct kafka_sink *sink)
         sink->is_open = false;
 }
 
+#ifdef RP_CRASH_POINTS
+static const char *const call_names[] = { [INIT] = "init transactions", [SEND_OFFSETS] = "send offsets",
+                                          [COMMIT] = "end transaction", [ABORT] = "abort transaction" };
+#endif
+
 /* Performs a transactional call. Takes offsets and group. `doing` completes "cannot ...". */
 static rp_err_t transact(struct kafka_sink *sink, struct call wanted, const char *doing, struct rp_error *err)
 {
@@ -241,11 +247,13 @@ static rp_err_t transact(struct kafka_sink *sink, struct call wanted, const char
                 return rp_fail(err, RP_ERR_FATAL, "out of memory");
         *call = wanted;
         call->rk = sink->client.rk;
+        RP_CRASH_POINT(call_names[wanted.what], "before");
         if (!rp_call_within(patience_ms, perform, release, call)) {
                 abandon_producer(sink);
                 return rp_fail(err, RP_ERR_ABORT_BATCH, "cannot %s: librdkafka %s did not come back from that within %d s", doing,
                                rd_kafka_version_str(), patience_ms / 1000);
         }
+        RP_CRASH_POINT(call_names[wanted.what], "after");
         rc = rp_fail_kafka(err, &sink->client, call->kerr, "cannot %s", doing); /* takes kerr */
         call->kerr = NULL;
         release(call);

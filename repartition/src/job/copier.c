@@ -1,6 +1,7 @@
 #include "job/copier.h"
 
 #include "clock.h"
+#include "crash.h"
 
 enum { SLICE_MS = 100 /* of a wait, between two ticks */ };
 
@@ -45,6 +46,7 @@ static void append(struct loop *loop, struct rp_copy_answer *answer)
                         answer->records++;
                         answer->bytes += rec->key_len + rec->value_len;
                         answer->code = job->sink->ops->append(job->sink, rec, loop->to, loop->err);
+                        RP_CRASH_POINT("append", "between");
                 } else if (loop->to >= 0) {
                         loop->is_decided = answer->needs_transaction = true;
                         return;
@@ -118,6 +120,13 @@ static void look_around(struct loop *loop, struct rp_copy_answer *answer)
         answer->wants_stop = !job->tick(job->arg, &loop->copy.stats, (uint64_t)done, (uint64_t)total);
 }
 
+#ifdef RP_CRASH_POINTS
+static const char *const names[] = { [RP_COPY_LOOK] = "look",     [RP_COPY_RECOVER] = "recover", [RP_COPY_BOUNDS] = "bounds",
+                                     [RP_COPY_READ] = "read",     [RP_COPY_TAKE] = "take",       [RP_COPY_BEGIN] = "begin",
+                                     [RP_COPY_APPEND] = "append", [RP_COPY_COMMIT] = "commit",   [RP_COPY_ABORT] = "abort",
+                                     [RP_COPY_HOLD] = "hold" };
+#endif
+
 static rp_err_t run(struct loop *loop)
 {
         const struct rp_copier *job = loop->job;
@@ -130,7 +139,9 @@ static rp_err_t run(struct loop *loop)
                         job->settled(job->arg, action.fate == RP_COPY_COMMITTED);
                 if (action.what == RP_COPY_END)
                         break;
+                RP_CRASH_POINT(names[action.what], "before");
                 answer = perform(loop, &action);
+                RP_CRASH_POINT(names[action.what], "after");
                 if (answer.code == RP_OK && !answer.needs_transaction &&
                     (action.what == RP_COPY_READ || action.what == RP_COPY_APPEND || action.what == RP_COPY_HOLD ||
                      (action.what == RP_COPY_TAKE && !answer.cnt)))

@@ -1,6 +1,7 @@
 #include "job/prepare.h"
 
 #include "clock.h"
+#include "crash.h"
 #include "io/kafka_sink.h"
 #include "io/kafka_source.h"
 #include "io/reader.h"
@@ -378,9 +379,13 @@ rp_err_t rp_preparation_create_target(const struct rp_preparation *preparation, 
         /* Not to leave an empty topic behind when it cannot be filled. */
         if (rp_kafka_sink_try(&sink, err) != RP_OK)
                 return err->code;
-        return rp_cluster_create(rp_kafka_source_client(preparation->source), config->target, config->partition_cnt,
-                                 preparation->facts.target.replication_factor, &preparation->target_settings,
-                                 config->timeout_ms, err);
+        RP_CRASH_POINT("create target", "before");
+        if (rp_cluster_create(rp_kafka_source_client(preparation->source), config->target, config->partition_cnt,
+                              preparation->facts.target.replication_factor, &preparation->target_settings,
+                              config->timeout_ms, err) != RP_OK)
+                return err->code;
+        RP_CRASH_POINT("create target", "after");
+        return RP_OK;
 }
 
 rp_err_t rp_preparation_await_target(const struct rp_prepare_config *config, struct rp_error *err)
