@@ -399,7 +399,7 @@ rp_err_t rp_kafka_source_new(struct rp_source **out, const struct rp_kafka_sourc
                 rc = rp_fail(err, RP_ERR_FATAL, "out of memory");
                 goto fail;
         }
-        conf = make_conf(config, "read_committed", err);
+        conf = make_conf(config, config->is_uncommitted ? "read_uncommitted" : "read_committed", err);
         rc = conf ? rp_kafka_tune_queues(conf, config->client, config->memory_bytes, at_once, source->regime,
                                          sizeof(source->regime), err)
                   : err->code;

@@ -13,6 +13,7 @@ struct rp_kafka_source_config {
         const struct rp_client_config *client; /* borrowed until the source is made */
         const char *topic;
         const char *group;     /* whose stored offsets this client shall be able to read; NULL: none */
+        bool is_uncommitted;   /* gives what open and aborted transactions wrote as well; bounds() ends at the log's end */
         bool headers;          /* list each record's headers (costs an allocation for records that have some) */
         int64_t memory_bytes;  /* for what is fetched ahead, all partitions together; 0: a default that is fast */
         int timeout_ms;        /* how long a silent cluster is waited for */
