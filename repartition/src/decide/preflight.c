@@ -7,10 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void add(struct rp_findings *findings, rp_severity_t severity, const char *id, const char *fmt, ...)
-        __attribute__((format(printf, 4, 5)));
-
-static void add(struct rp_findings *findings, rp_severity_t severity, const char *id, const char *fmt, ...)
+void rp_findings_add(struct rp_findings *findings, rp_severity_t severity, const char *id, const char *fmt, ...)
 {
         struct rp_finding *finding;
         va_list args;
@@ -26,9 +23,9 @@ static void add(struct rp_findings *findings, rp_severity_t severity, const char
         va_end(args);
 }
 
-#define note(id, ...) add(findings, RP_FINDING_NOTE, id, __VA_ARGS__)
-#define warn(id, ...) add(findings, RP_FINDING_WARNING, id, __VA_ARGS__)
-#define refuse(id, ...) add(findings, RP_FINDING_REFUSAL, id, __VA_ARGS__)
+#define note(id, ...) rp_findings_add(findings, RP_FINDING_NOTE, id, __VA_ARGS__)
+#define warn(id, ...) rp_findings_add(findings, RP_FINDING_WARNING, id, __VA_ARGS__)
+#define refuse(id, ...) rp_findings_add(findings, RP_FINDING_REFUSAL, id, __VA_ARGS__)
 
 static const double DAY_MS = 86400000.0;
 

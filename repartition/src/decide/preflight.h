@@ -67,6 +67,10 @@ struct rp_findings {
         size_t refusal_cnt;
 };
 
+/** Adds one; what is too much for the list is dropped. `id` is static. */
+void rp_findings_add(struct rp_findings *findings, rp_severity_t severity, const char *id, const char *fmt, ...)
+        __attribute__((format(printf, 4, 5)));
+
 void rp_preflight(const struct rp_facts *facts, struct rp_findings *findings);
 
 #endif
