@@ -5,7 +5,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-enum { FIRST_RECORD_CAP = 256, FIRST_KEY_CAP = 64 };
+enum { FIRST_RECORD_CAP = 64, FIRST_KEY_CAP = 32 };
 
 bool rp_misplaced_init(struct rp_misplaced_table *table, size_t memory_bytes)
 {

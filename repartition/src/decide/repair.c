@@ -362,6 +362,17 @@ uint64_t rp_repair_pending(const rp_repair_t *repair)
         return repair->pending;
 }
 
+uint64_t rp_repair_pending_from(const rp_repair_t *repair, int32_t partition, int64_t offset)
+{
+        const struct rp_misplaced_table *table = &repair->table;
+        uint64_t cnt = 0;
+
+        for (uint32_t i = rp_misplaced_start(table, partition);
+             i < table->record_cnt && table->records[i].partition == partition; i++)
+                cnt += table->records[i].flags & IS_PENDING && table->records[i].offset >= offset;
+        return cnt;
+}
+
 struct rp_repair_span rp_repair_span(const rp_repair_t *repair, int32_t partition)
 {
         const struct rp_misplaced_table *table = &repair->table;

@@ -101,6 +101,9 @@ uint64_t rp_repair_high(const rp_repair_t *repair);
 /** @returns how many records of this range are to be written. */
 uint64_t rp_repair_pending(const rp_repair_t *repair);
 
+/** @returns how many of those lie in that partition at or behind that offset. */
+uint64_t rp_repair_pending_from(const rp_repair_t *repair, int32_t partition, int64_t offset);
+
 struct rp_repair_span rp_repair_span(const rp_repair_t *repair, int32_t partition);
 
 const struct rp_repair_counts *rp_repair_counts(const rp_repair_t *repair);
