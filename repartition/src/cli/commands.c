@@ -9,6 +9,7 @@ extern const struct rp_command rp_cmd_place;
 extern const struct rp_command rp_cmd_plan;
 extern const struct rp_command rp_cmd_policy;
 extern const struct rp_command rp_cmd_rebalance;
+extern const struct rp_command rp_cmd_repair;
 extern const struct rp_command rp_cmd_rewrite;
 extern const struct rp_command rp_cmd_route;
 extern const struct rp_command rp_cmd_sandbox;
@@ -25,6 +26,7 @@ const struct rp_command *const rp_commands[] = {
         &rp_cmd_plan,
         &rp_cmd_policy,
         &rp_cmd_rebalance,
+        &rp_cmd_repair,
         &rp_cmd_rewrite,
         &rp_cmd_route,
         &rp_cmd_sandbox,

@@ -1,21 +1,11 @@
 #include "cli/rewrite_print.h"
 
-#include "report/wrap.h"
+#include "report/findings.h"
 #include "report/text.h"
 
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
-
-static const char *const severities[] = { "note", "warning", "refused" };
-
-static void print_findings(const struct rp_findings *findings, FILE *out)
-{
-        for (size_t i = 0; i < findings->cnt; i++) {
-                fprintf(out, "%-11s ", severities[findings->items[i].severity]);
-                rp_wrap(out, findings->items[i].text, 12, 12);
-        }
-}
 
 static void print_command(const struct rp_rewrite_result *result, const char *command, const char *rest, FILE *out)
 {
@@ -121,7 +111,7 @@ void rp_rewrite_print_plan(const struct rp_rewrite_result *result, FILE *out)
                 fputc('\n', out);
         }
         fprintf(out, "job         \"%s\" (its progress and its transactions go by this name)\n", result->config->job);
-        print_findings(&preparation->findings, out);
+        rp_findings_print(&preparation->findings, out);
         fputc('\n', out);
         if (preparation->findings.refusal_cnt) {
                 fputs("nothing was written, and --execute would not begin either: see what is refused above\n", out);
@@ -141,7 +131,7 @@ void rp_rewrite_print_run(const struct rp_rewrite_result *result, FILE *out)
         uint64_t keyed = run->records - run->keyless;
 
         print_heading(result, out);
-        print_findings(&result->preparation->findings, out);
+        rp_findings_print(&result->preparation->findings, out);
         if (!run->records && run->is_resumed && !run->is_stopped && !result->is_failed) {
                 fputs("nothing was new since the last run: nothing was written\n", out);
         } else {
@@ -255,8 +245,7 @@ static json_t *topic_json(const char *name, int32_t partition_cnt)
 json_t *rp_rewrite_json(const struct rp_rewrite_result *result)
 {
         const struct rp_prepare_config *config = result->config;
-        const struct rp_findings *findings = &result->preparation->findings;
-        json_t *root = json_object(), *list = json_array();
+        json_t *root = json_object();
 
         json_object_set_new(root, "command", json_string("rewrite"));
         json_object_set_new(root, "source", topic_json(config->source, result->preparation->facts.source.partition_cnt));
@@ -267,11 +256,7 @@ json_t *rp_rewrite_json(const struct rp_rewrite_result *result)
         json_object_set_new(root, "order", json_string(config->refuses_split_keys ? "refuse" : "merge"));
         json_object_set_new(root, "executed", json_boolean(result->run));
         json_object_set_new(root, "plan", plan_json(result->preparation));
-        for (size_t i = 0; i < findings->cnt; i++)
-                json_array_append_new(list, json_pack("{s:s, s:s, s:s}", "severity",
-                                                      severities[findings->items[i].severity], "id",
-                                                      findings->items[i].id, "text", findings->items[i].text));
-        json_object_set_new(root, "findings", list);
+        json_object_set_new(root, "findings", rp_findings_json(&result->preparation->findings));
         json_object_set_new(root, "result", result->run ? run_json(result) : json_null());
         return root;
 }

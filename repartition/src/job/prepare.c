@@ -32,8 +32,8 @@ static int64_t number(const struct rp_settings *settings, const char *name)
         return value ? strtoll(value, NULL, 10) : RP_UNKNOWN;
 }
 
-static struct rp_topic_facts topic_facts(const char *name, const struct rp_topic_info *info,
-                                         const struct rp_settings *settings)
+struct rp_topic_facts rp_topic_facts(const char *name, const struct rp_topic_info *info,
+                                     const struct rp_settings *settings)
 {
         return (struct rp_topic_facts){
                 .name = name,
@@ -291,8 +291,8 @@ static rp_err_t ask_topics(struct rp_preparation *preparation, const struct rp_p
                         config->replication_factor ? config->replication_factor : source.replication_factor;
         }
         preparation->facts = (struct rp_facts){
-                .source = topic_facts(config->source, &source, &preparation->source_settings),
-                .target = topic_facts(config->target, &target, &preparation->target_settings),
+                .source = rp_topic_facts(config->source, &source, &preparation->source_settings),
+                .target = rp_topic_facts(config->target, &target, &preparation->target_settings),
                 .broker_cnt = source.broker_cnt,
                 .wanted_cnt = config->partition_cnt,
                 .policy_pin = kr_rule_partitions(config->rule),

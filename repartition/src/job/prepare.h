@@ -45,6 +45,10 @@ struct rp_preparation {
         struct rp_findings findings;
 };
 
+/** What is known of a topic, as the pre-flight checks take it. Texts are borrowed from the arguments. */
+struct rp_topic_facts rp_topic_facts(const char *name, const struct rp_topic_info *info,
+                                     const struct rp_settings *settings);
+
 /** Looks and writes nothing. *preparation is the caller's to rp_preparation_release(), also after an error. */
 rp_err_t rp_prepare(struct rp_preparation *preparation, const struct rp_prepare_config *config, struct rp_error *err);
 

@@ -13,6 +13,8 @@
 
 enum {
         WAIT_MS = 100,
+        STABLE_BEFORE_MS = 5000, /* for what a killed run left open to be settled */
+        STABLE_AFTER_MS = 20000, /* for what was written to be seen by whoever looks next */
         ATTEMPTS_MAX = 5 /* to read a range while retention takes records from under it */
 };
 
@@ -305,6 +307,8 @@ static bool on_copy(void *arg, const struct rp_copy_stats *stats, uint64_t done,
         run->report->done = done;
         run->report->total = total;
         run->report->seen = run->report->written + stats->uncommitted;
+        run->report->uncommitted = stats->uncommitted;
+        run->report->trouble = *stats->trouble.text ? stats->trouble.text : NULL;
         return tick(run);
 }
 
@@ -339,6 +343,8 @@ static void count(struct run *run, const struct rp_copy_stats *stats, uint64_t p
         report->uncertain += stats->uncertain;
         report->recoveries += stats->recoveries;
         report->overtaken += overtaken;
+        report->uncommitted = 0;
+        report->trouble = NULL;
         if (pending > written + overtaken)
                 report->gone += pending - written - overtaken;
         run->written_before = report->written;
@@ -359,6 +365,7 @@ static rp_err_t write_pass(struct run *run, struct rp_error *err)
                 .config = { .identity = identity, .by = job->by, .asked = run->asked,
                             .transaction_ms = job->transaction_ms, .transaction_bytes = job->transaction_bytes },
                 .decide = decide, .settled = settled, .tick = on_copy, .arg = run,
+                .hold = job->hold, .hold_arg = job->hold_arg, .transaction_ms = job->transaction_ms_now,
         };
         struct rp_copy_stats stats = { 0 };
         uint64_t pending = pending_now(run);
@@ -447,7 +454,7 @@ static rp_err_t take_over(struct run *run, struct rp_error *err)
                 return out_of_memory(err);
         rc = job->sink->ops->recover(job->sink, &progress, err);
         if (rc == RP_OK && job->await_stable)
-                rc = job->await_stable(job->arg, err);
+                rc = job->await_stable(job->arg, STABLE_BEFORE_MS, err);
         if (rc == RP_OK)
                 rc = look_back(job, &progress, &run->stored, run->report, err);
         rp_progress_release(&progress);
@@ -477,7 +484,7 @@ rp_err_t rp_repair_run(const struct rp_repair_job *job, struct rp_repair_report 
         if (rc == RP_OK)
                 rc = run_passes(run, err);
         if (rc == RP_OK && report->written && job->await_stable)
-                rc = job->await_stable(job->arg, err);
+                rc = job->await_stable(job->arg, STABLE_AFTER_MS, err);
         rp_repair_free(run->repair);
         rp_reader_free(run->reader);
         free(run->judged);

@@ -38,7 +38,8 @@ struct rp_repair_report {
         uint64_t overtaken;             /* not written: something newer arrived (tombstones: were written again) meanwhile */
         uint64_t gone;                  /* not written: compaction or retention took them meanwhile */
         uint64_t passes;                /* that had something to write */
-        uint64_t transactions, rolled_back, uncertain, recoveries;
+        uint64_t transactions, rolled_back, uncertain, recoveries, uncommitted;
+        const char *trouble;            /* what went wrong last and was overcome; NULL: nothing. Borrowed until the next tick */
         bool is_stopped;                /* the caller asked to stop; progress is kept */
 
         bool is_writing;                /* for a progress line: what is done now, in offsets */
@@ -59,8 +60,12 @@ struct rp_repair_job {
          * @returns anything but RP_OK to go no further
          */
         rp_err_t (*check)(void *arg, const struct rp_repair_report *report, struct rp_error *err);
-        /** Waits, a little, until what was written can be read committed. May be NULL. */
-        rp_err_t (*await_stable)(void *arg, struct rp_error *err);
+        /** Waits so long at most until what is in the topic can be read committed. May be NULL. */
+        rp_err_t (*await_stable)(void *arg, int most_ms, struct rp_error *err);
+        /** As in struct rp_copier; both may be NULL. */
+        int64_t (*hold)(void *arg, uint64_t bytes, uint64_t records);
+        void *hold_arg;
+        const int64_t *transaction_ms_now;
         /** Called often. @returns false to commit what is open and stop. May be NULL. */
         bool (*tick)(void *arg, const struct rp_repair_report *report);
         void *arg;

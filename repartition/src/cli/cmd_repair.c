@@ -1,0 +1,388 @@
+/* repartition repair: copies misplaced records to where they belong, within their topic. */
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/neighbour.h"
+#include "cli/repair_print.h"
+#include "clock.h"
+#include "decide/repair_pass.h"
+#include "io/kafka_sink.h"
+#include "io/kafka_source.h"
+#include "job/repair_prepare.h"
+#include "report/classes.h"
+#include "report/json.h"
+#include "report/progress.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct args {
+        struct rp_common common;
+        struct rp_client_args client;
+        struct rp_policy_args policy;
+        struct rp_neighbour_args neighbour;
+        const char *include, *job;
+        bool execute, mark, tombstones;
+        int64_t max_memory, transaction_ms, timeout_ms;
+};
+
+static const struct rp_option options[] = {
+        { "execute", 0, RP_OPT_FLAG, offsetof(struct args, execute), NULL,
+          "write; without it the plan is printed and nothing is written", NULL, 0, 0, NULL },
+        { "include", 0, RP_OPT_TEXT, offsetof(struct args, include), "CLASS[,...]",
+          "copy these classes as well as safe: stale, split, unknown", NULL, 0, 0, NULL },
+        { "mark", 0, RP_OPT_FLAG, offsetof(struct args, mark), NULL,
+          "give each copy a header keyroute.origin: TOPIC/PARTITION/OFFSET of the old record", NULL, 0, 0, NULL },
+        { "tombstones", 0, RP_OPT_FLAG, offsetof(struct args, tombstones), NULL,
+          "instead, and later: tombstones for the old copies in a compacted topic", NULL, 0, 0, NULL },
+        { "job", 0, RP_OPT_TEXT, offsetof(struct args, job), "NAME",
+          "consumer group and transactional id of the job (default: keyroute.repair.TOPIC)", NULL, 0, 0, NULL },
+        { "max-memory", 0, RP_OPT_SIZE, offsetof(struct args, max_memory), "BYTES",
+          "for judging, 160 bytes a misplaced record; with less the topic is read several times", "256Mi", 1 << 20,
+          INT64_C(1) << 40, NULL },
+        { "transaction-ms", 0, RP_OPT_COUNT, offsetof(struct args, transaction_ms), "MS",
+          "longest time for which records are gathered for one transaction", "1000", 20, 10000, NULL },
+        RP_TIMEOUT_OPTION(struct args),
+        RP_NEIGHBOUR_OPTIONS(struct args),
+        RP_CLIENT_OPTIONS(struct args),
+        RP_POLICY_OPTIONS(struct args),
+        RP_COMMON_OPTIONS(struct args),
+        { 0 },
+};
+static const struct rp_option *const tables[] = { options, NULL };
+
+static const uint64_t TRANSACTION_BYTES = 16 << 20; /* of records that are held back until the commit */
+
+/* One repair from connecting to printing. */
+struct session {
+        const struct args *args;
+        const struct rp_client_config *client;
+        struct rp_repair_preparation preparation;
+        struct rp_findings findings;
+        struct rp_repair_report report;
+        struct rp_repair_result result;
+        struct rp_progress_line line;
+        struct rp_governor *governor; /* NULL: nothing is written */
+        struct rp_neighbour_job neighbour;
+};
+
+/* ---- while it runs ---------------------------------------------------------------------------------------------------- */
+
+static bool tell(struct session *session, const struct rp_repair_report *report)
+{
+        const struct rp_counter counters[] = {
+                { "records_copied_total", "Records written and committed", NULL, NULL, report->written },
+                { "bytes_copied_total", "Bytes of their keys and values", NULL, NULL, report->written_bytes },
+                { "records_overtaken_total", "Not written, since something newer arrived", NULL, NULL, report->overtaken },
+                { "records_gone_total", "Not written, since they were deleted meanwhile", NULL, NULL, report->gone },
+                { "misplaced_records", "Found misplaced, by class", "class", "safe", report->counts.records[RP_CLASS_SAFE] },
+                { "misplaced_records", "", "class", "stale", report->counts.records[RP_CLASS_STALE] },
+                { "misplaced_records", "", "class", "split", report->counts.records[RP_CLASS_SPLIT] },
+                { "misplaced_records", "", "class", "unknown", report->counts.records[RP_CLASS_UNKNOWN] },
+                { "misplaced_records", "", "class", "copied", report->counts.records[RP_CLASS_COPIED] },
+                { "transactions_total", "Transactions by what became of them", "outcome", "committed", report->transactions },
+                { "transactions_total", "", "outcome", "aborted", report->rolled_back },
+                { "transactions_total", "", "outcome", "indeterminate", report->uncertain },
+                { "producer_recreations_total", "Producers made anew after an uncertain outcome", NULL, NULL,
+                  report->recoveries },
+        };
+        const struct rp_pulse pulse = {
+                .done = report->done, .total = report->total, .uncommitted = report->uncommitted, .trouble = report->trouble,
+                .counters = counters, .counter_cnt = sizeof(counters) / sizeof(*counters),
+        };
+
+        return rp_governor_tell(session->governor, &pulse);
+}
+
+static bool on_tick(void *arg, const struct rp_repair_report *report)
+{
+        struct session *session = arg;
+        bool goes_on = true;
+
+        if (session->governor) {
+                goes_on = tell(session, report);
+                rp_neighbour_show(session->governor, &session->neighbour, &session->line, session->args->common.quiet);
+        }
+        session->line.label = report->is_writing ? "repair: write" : "repair: read";
+        rp_progress_line_update(&session->line, report->done, report->total, report->seen, rp_clock_ms());
+        return goes_on && !rp_interrupt_signal();
+}
+
+static void check(struct session *session, const struct rp_repair_counts *counts)
+{
+        struct rp_repair_facts *facts = &session->preparation.facts;
+
+        facts->is_interrupted = session->report.is_interrupted;
+        facts->resumes = session->report.resumes;
+        facts->counts = counts;
+        rp_repair_check(facts, &session->findings);
+}
+
+static rp_err_t on_check(void *arg, const struct rp_repair_report *report, struct rp_error *err)
+{
+        struct session *session = arg;
+
+        session->result.was_read = true;
+        check(session, &report->counts);
+        return session->findings.refusal_cnt ? rp_fail(err, RP_ERR_USAGE, "refused") : RP_OK;
+}
+
+static rp_err_t on_await(void *arg, int most_ms, struct rp_error *err)
+{
+        struct session *session = arg;
+
+        return rp_kafka_source_await_stable(session->preparation.source, session->client, most_ms, err);
+}
+
+/* ---- plan and run ------------------------------------------------------------------------------------------------------ */
+
+static struct rp_repair_job make_job(struct session *session)
+{
+        const struct rp_repair_facts *facts = &session->preparation.facts;
+        const struct rp_topic_facts *topic = &facts->topic;
+
+        return (struct rp_repair_job){
+                .source = session->preparation.source, .tail = session->preparation.tail,
+                .config = { .rule = session->result.rule, .memory_bytes = (size_t)session->args->max_memory,
+                            .include = facts->include, .tombstones = facts->tombstones,
+                            .recent_ms = facts->now_ms - RP_RECENT_MS,
+                            .cutoff_ms = topic->retention_ms > 0 && topic->cleanup_policy &&
+                                                         strstr(topic->cleanup_policy, "delete")
+                                                 ? facts->now_ms - topic->retention_ms : INT64_MIN },
+                .mark = facts->mark, .transaction_ms = session->args->transaction_ms, .transaction_bytes = TRANSACTION_BYTES,
+                .check = on_check, .await_stable = on_await, .tick = on_tick, .arg = session,
+        };
+}
+
+/* @returns the exit code of a plan. */
+static int print_plan(struct session *session)
+{
+        const struct rp_repair_report *report = &session->report;
+        uint64_t misplaced = rp_classes_sum(&report->counts);
+
+        if (rp_is_json(&session->args->common))
+                rp_json_print(rp_repair_json(&session->result), stdout);
+        else
+                rp_repair_print(&session->result, stdout);
+        if (session->findings.refusal_cnt)
+                return RP_EXIT_USAGE;
+        if (report->unstable.exists)
+                return RP_EXIT_INCOMPLETE;
+        if (session->preparation.facts.tombstones)
+                return report->counts.pending ? RP_EXIT_DIFFERENCES : RP_EXIT_CLEAN;
+        return misplaced > report->counts.records[RP_CLASS_COPIED] ? RP_EXIT_DIFFERENCES : RP_EXIT_CLEAN;
+}
+
+static rp_err_t plan_only(void *arg, const struct rp_repair_report *report, struct rp_error *err)
+{
+        struct session *session = arg;
+
+        (void)err;
+        session->result.was_read = true;
+        check(session, &report->counts);
+        return RP_OK; /* a plan tells everything */
+}
+
+static int plan(struct session *session)
+{
+        struct rp_repair_job job = make_job(session);
+        struct rp_repair_report back = session->report;
+        struct rp_error err;
+        rp_err_t rc;
+
+        job.check = plan_only;
+        rp_progress_line_start(&session->line, stderr, rp_wants_progress(&session->args->common), "repair: read", rp_clock_ms());
+        rc = rp_repair_run(&job, &session->report, &err);
+        rp_progress_line_end(&session->line);
+        session->report.is_interrupted = back.is_interrupted;
+        session->report.resumes = back.resumes;
+        if (rc != RP_OK)
+                return rp_die("repair", &err);
+        if (session->report.is_stopped)
+                return 128 + rp_interrupt_signal();
+        check(session, &session->report.counts);
+        return print_plan(session);
+}
+
+static rp_err_t perform(struct session *session, struct rp_error *err)
+{
+        const struct rp_topic_facts *topic = &session->preparation.facts.topic;
+        struct rp_kafka_sink_config sink = {
+                .client = session->client, .source = session->preparation.source, .job = session->result.job,
+                .topic = session->result.topic, .partition_cnt = session->result.partition_cnt,
+                .batch_bytes_max = topic->max_message_bytes > 0 ? topic->max_message_bytes : 0,
+                .timeout_ms = (int)session->args->timeout_ms,
+        };
+        char host[64] = "?", by[RP_NOTE_BY_SIZE];
+        struct rp_repair_job job = make_job(session);
+        int64_t began = rp_clock_ms();
+        rp_err_t rc = rp_kafka_sink_new(&job.sink, &sink, err);
+
+        if (rc != RP_OK)
+                return rc;
+        gethostname(host, sizeof(host) - 1);
+        snprintf(by, sizeof(by), "host %s, process %ld", host, (long)getpid());
+        job.by = by;
+        job.hold = rp_governor_hold;
+        job.hold_arg = session->governor;
+        job.transaction_ms_now = rp_governor_transaction_ms(session->governor);
+        rp_progress_line_start(&session->line, stderr, rp_wants_progress(&session->args->common), "repair: read", began);
+        rc = rp_repair_run(&job, &session->report, err);
+        rp_progress_line_end(&session->line);
+        job.sink->ops->free(job.sink);
+        tell(session, &session->report);
+        session->result.elapsed_ms = rp_clock_ms() - began;
+        return rc;
+}
+
+static int execute(struct session *session)
+{
+        struct rp_repair_result *result = &session->result;
+        struct rp_neighbour_end end = { .err = NULL };
+        struct rp_error err;
+        bool is_refused;
+
+        session->neighbour = (struct rp_neighbour_job){
+                .command = "repair", .job = result->job, .source = result->topic, .client = session->client,
+                .transaction_ms = session->args->transaction_ms, .timeout_ms = (int)session->args->timeout_ms,
+        };
+        rp_interrupt_watch(RP_GRACE_WRITING_S);
+        if (rp_neighbour_open(&session->governor, &session->args->neighbour, &session->neighbour, &err) != RP_OK)
+                return rp_die("repair", &err);
+        end.code = perform(session, &err);
+        is_refused = end.code == RP_ERR_USAGE && session->findings.refusal_cnt;
+        result->is_executed = !is_refused || session->report.written;
+        result->is_failed = end.code != RP_OK;
+        result->is_fenced = end.code == RP_ERR_FENCED;
+        if (rp_is_json(&session->args->common))
+                rp_json_print(rp_repair_json(result), stdout);
+        else if (result->was_read)
+                rp_repair_print(result, stdout);
+        if (end.code != RP_OK) {
+                end.err = &err;
+                if (!is_refused || result->is_executed)
+                        rp_die("repair", &err);
+        }
+        end.is_stopped = session->report.is_stopped;
+        end.signal = rp_interrupt_signal();
+        end.result = rp_repair_json(result);
+        return rp_neighbour_close(session->governor, &session->neighbour, &end);
+}
+
+static int repair(struct session *session)
+{
+        struct rp_repair_preparation *preparation = &session->preparation;
+        struct rp_repair_prepare_config config = { .client = session->client, .topic = session->result.topic,
+                                                   .job = session->result.job, .rule = session->result.rule,
+                                                   .timeout_ms = (int)session->args->timeout_ms };
+        struct rp_repair_job job;
+        struct rp_error err;
+        unsigned include = session->preparation.facts.include;
+
+        rp_interrupt_watch(RP_GRACE_READING_S);
+        if (rp_repair_prepare(preparation, &config, &err) != RP_OK)
+                return rp_die("repair", &err);
+        preparation->facts.include = include;
+        preparation->facts.mark = session->args->mark;
+        preparation->facts.tombstones = session->args->tombstones;
+        session->result.partition_cnt = preparation->source->partition_cnt;
+        job = make_job(session);
+        if (rp_repair_look_back(&job, &preparation->progress, &session->report, &err) != RP_OK) {
+                if (err.code != RP_ERR_USAGE)
+                        return rp_die("repair", &err);
+                preparation->facts.progress_is_foreign = true;
+        }
+        if (rp_interrupt_signal())
+                return 128 + rp_interrupt_signal();
+        check(session, NULL);
+        if (session->findings.refusal_cnt)
+                return print_plan(session); /* what the settings forbid needs no reading */
+        return session->args->execute ? execute(session) : plan(session);
+}
+
+static int run(void *raw, char **operands, int operand_cnt)
+{
+        struct args *args = raw;
+        struct rp_error err;
+        struct rp_client_config client = { 0 };
+        struct session session = { .args = args, .client = &client };
+        struct rp_repair_result *result = &session.result;
+        char job[600], *client_args = NULL;
+        const char *word = NULL;
+        unsigned include = 0;
+        size_t word_len;
+        kr_policy_t *policy = NULL;
+        int code;
+
+        (void)operand_cnt;
+        snprintf(job, sizeof(job), "keyroute.repair.%s", operands[0]);
+        *result = (struct rp_repair_result){ .topic = operands[0], .job = args->job ? args->job : job,
+                                             .facts = &session.preparation.facts, .findings = &session.findings,
+                                             .report = &session.report, .job_option = args->job };
+        if (args->include && !rp_classes_parse(args->include, &include, &word, &word_len)) {
+                rp_fail(&err, RP_ERR_USAGE, "--include: expected stale, split or unknown, or several of them with commas "
+                        "between, got \"%.*s\"", (int)(word_len < 40 ? word_len : 40), word);
+                return rp_die("repair", &err);
+        }
+        if (args->tombstones && (args->include || args->mark)) {
+                rp_fail(&err, RP_ERR_USAGE, "--tombstones copies nothing: it goes without %s",
+                        args->include ? "--include" : "--mark");
+                return rp_die("repair", &err);
+        }
+        policy = rp_policy_from_args(&args->policy, &err);
+        if (!policy)
+                return rp_die("repair", &err);
+        if (args->policy.policy_file || args->policy.hash) {
+                result->policy_option = args->policy.policy_file ? "--policy" : "--hash";
+                result->policy_value = args->policy.policy_file ? args->policy.policy_file : args->policy.hash;
+        }
+        result->client_args = client_args = rp_client_args_text(&args->client);
+        result->rule = rp_rule_from_args(&args->policy, policy, operands[0], &err);
+        if (!result->rule || rp_client_config_read(&client, args->client.config_file, args->client.properties.items,
+                                                   args->client.properties.cnt, args->client.bootstrap, &err) != RP_OK) {
+                code = rp_die("repair", &err);
+        } else {
+                session.preparation.facts.include = include | 1u << RP_CLASS_SAFE;
+                code = repair(&session);
+        }
+        rp_repair_preparation_release(&session.preparation);
+        rp_client_config_release(&client);
+        free(client_args);
+        kr_policy_free(policy);
+        return code;
+}
+
+const struct rp_command rp_cmd_repair = {
+        .name = "repair",
+        .operands = "TOPIC",
+        .summary = "Copies misplaced records to their right partition, within their topic",
+        .description =
+                "Kafka cannot delete one record. A repair in place writes copies behind the ends of the right partitions, and\n"
+                "the old records stay, until retention takes them. A copy can therefore turn an old value of a key into its\n"
+                "latest one. So each misplaced record has a class, judged over the whole topic, and only safe ones are copied:\n\n"
+                "  safe      the right partition has nothing of the key that is as new\n"
+                "  stale     the right partition has a record of the key with the same or a later time\n"
+                "  split     the key lies in several wrong partitions: their order is known by time alone\n"
+                "  unknown   the record, or the key's in the right partition, carries no time\n"
+                "  copied    an equal record is in the right partition already; never written again\n\n"
+                "Without --execute the plan is printed and nothing is written. With it, copies are written exactly once, in\n"
+                "merged order, key, value, headers and time unchanged; a run that was killed is taken up by the next one, and\n"
+                "a second run writes nothing. Before each commit the records that arrived since are looked at: what became\n"
+                "stale meanwhile is left where it is.\n\n"
+                "On compacted topics the old copies never go by themselves. --tombstones is a separate, later step: it writes,\n"
+                "into the wrong partitions, one tombstone for each key whose records there all have one as new in the right\n"
+                "partition. A reader that folds all partitions into one table (a GlobalKTable) may take such a tombstone last\n"
+                "and lose the key: docs/repair.md.\n\n"
+                "Where a copy beside the old record is not good enough: repartition rewrite, into a new topic.\n\n"
+                "Exit codes: 0 nothing left to do, or done; 1 misplaced records without a copy (plan), 2 refused, 3 broker\n"
+                "trouble, or copies that cannot be read committed yet, 4 another run took over.",
+        .examples = "  repartition repair orders -b localhost:9092\n"
+                    "  repartition repair orders -b localhost:9092 --execute\n"
+                    "  repartition repair orders -b localhost:9092 --include split --mark --execute\n"
+                    "  repartition repair profiles -b localhost:9092 --tombstones\n",
+        .options = tables,
+        .args_size = sizeof(struct args),
+        .operand_min = 1,
+        .operand_max = 1,
+        .run = run,
+};
