@@ -6,6 +6,7 @@
 #define RP_REPORT_AUDIT_H
 
 #include "decide/audit.h"
+#include "decide/repair.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -22,6 +23,7 @@ struct rp_audit_report {
         const struct rp_audit *audit;
         const struct rp_findings *findings;
         const struct rp_coverage *coverage; /* by partition; of a topic */
+        const struct rp_repair_counts *classes; /* of the misplaced records; NULL: not asked for */
 };
 
 /** True when everything that was asked for was read, and no key stayed unjudged because a registry did not answer. */

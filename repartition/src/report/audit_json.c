@@ -1,5 +1,6 @@
 #include "report/audit.h"
 
+#include "report/classes.h"
 #include "report/json.h"
 
 #include <inttypes.h>
@@ -207,6 +208,8 @@ json_t *rp_audit_report_json(const struct rp_audit_report *report)
         json_object_set_new(json, "misplaced_empty_keys", json_integer((json_int_t)audit->misplaced_empty_keys));
         if (report->is_topic)
                 json_object_set_new(json, "first_misplaced", place_json(&audit->first_misplaced));
+        if (report->classes)
+                json_object_set_new(json, "classes", rp_classes_json(report->classes));
         json_object_set_new(json, "functions", functions_json(found));
         json_object_set_new(json, "verdict", verdict_json(found));
         json_object_set_new(json, "unexplained",

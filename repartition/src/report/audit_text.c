@@ -1,5 +1,6 @@
 #include "report/audit.h"
 
+#include "report/classes.h"
 #include "report/text.h"
 #include "report/wrap.h"
 
@@ -102,6 +103,10 @@ static void print_damage(const struct rp_audit_report *report, FILE *out)
         if (audit->misplaced && report->is_topic)
                 fprintf(out, "first one   partition %" PRId32 ", offset %" PRId64 ", %s\n", first->partition,
                         first->offset, rp_text_time(first->time_ms).s);
+        if (audit->misplaced && report->classes) {
+                fputs("classes     of repair in place:\n", out);
+                rp_classes_text(report->classes, 12, out);
+        }
         if (audit->null_keys)
                 fprintf(out, "no key      %s record%s: any partition is right\n", rp_text_count(audit->null_keys).s,
                         audit->null_keys == 1 ? "" : "s");
