@@ -334,6 +334,14 @@ KR_API void kr_locations_free(kr_locations_t *locations);
 KR_API bool kr_place(const uint64_t *capacities, size_t location_cnt, const uint64_t *weights, int32_t *owners,
                      size_t partition_cnt);
 
+/**
+ * Reads a capacity or a weight exactly, as policies write them in quotes: "2", "1.5", "0.000001". Digits, at most six of
+ * them after the point; no sign, no blanks, no exponent.
+ * @param most  the largest number that is allowed, whole; at most 10^12
+ * @returns false, and *millionths as it was, for anything else.
+ */
+KR_API bool kr_decimal_parse(const char *text, uint64_t most, uint64_t *millionths);
+
 /** @returns one line that tells why a negative result was given, for this rule and count. Static per code. */
 KR_API const char *kr_strerror(int32_t err);
 

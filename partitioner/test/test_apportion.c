@@ -27,12 +27,17 @@ static void test_weights_are_exact_decimals(void **state)
 
         (void)state;
         for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
-                assert_true(kr_weight_from_text(good[i].text, &weight));
+                assert_true(kr_decimal_parse(good[i].text, 1000000, &weight));
                 assert_int_equal(weight, good[i].millionths);
         }
+        weight = 42;
         for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-                if (kr_weight_from_text(bad[i], &weight))
+                if (kr_decimal_parse(bad[i], 1000000, &weight) || weight != 42)
                         fail_msg("\"%s\" was taken as a weight", bad[i]);
+        assert_true(kr_decimal_parse("1000000000000", 1000000000000, &weight)); /* the largest limit there is */
+        assert_int_equal(weight, UINT64_C(1000000000000000000));
+        assert_false(kr_decimal_parse("1000000000000.000001", 1000000000000, &weight));
+        assert_false(kr_decimal_parse("9999999999999", 1000000000000, &weight));
 }
 
 /* The decimal that was written, not the double next to it: with 0.1 + 0.2 a double would be off. */

@@ -9,32 +9,6 @@
 /* total * weight needs more than 64 bits. */
 __extension__ typedef unsigned __int128 wide;
 
-bool kr_weight_from_text(const char *text, uint64_t *weight)
-{
-        uint64_t value = 0;
-        unsigned decimals = 0;
-        bool point = false;
-
-        if (*text < '0' || *text > '9')
-                return false;
-        for (; *text; text++) {
-                if (*text == '.' && !point && text[1]) {
-                        point = true;
-                        continue;
-                }
-                if (*text < '0' || *text > '9' || (point && ++decimals > 6) || value > KR_WEIGHT_MAX)
-                        return false;
-                value = value * 10 + (uint64_t)(*text - '0');
-        }
-        for (; decimals < 6; decimals++) {
-                if (value > KR_WEIGHT_MAX)
-                        return false;
-                value *= 10;
-        }
-        *weight = value;
-        return value <= KR_WEIGHT_MAX;
-}
-
 /*
  * JSON's decimals arrive as doubles. The double nearest to a decimal of six places gives that decimal back exactly when
  * it is multiplied, rounded and divided again; anything else was written with more places.
@@ -53,7 +27,7 @@ bool kr_weight_parse(const struct kr_json *at, uint64_t *weight, struct kr_error
 
         if (json_is_string(at->value))
                 ok = strlen(json_string_value(at->value)) == json_string_length(at->value) &&
-                     kr_weight_from_text(json_string_value(at->value), weight);
+                     kr_decimal_parse(json_string_value(at->value), KR_WEIGHT_MAX / KR_WEIGHT_ONE, weight);
         else if (json_is_real(at->value))
                 ok = from_double(json_real_value(at->value), weight);
         else if (json_is_integer(at->value)) {

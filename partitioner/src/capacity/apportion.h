@@ -15,10 +15,7 @@
 #define KR_WEIGHT_ONE 1000000u
 #define KR_WEIGHT_MAX (1000000ull * KR_WEIGHT_ONE)
 
-/** Reads "2", "1.5" or "0.000001": digits, at most six of them after the point, at most 1000000. */
-bool kr_weight_from_text(const char *text, uint64_t *weight);
-
-/** A weight as a number or, in quotes, as text. The error says which forms there are. */
+/** A weight as a number or, in quotes, as text for kr_decimal_parse(). The error says which forms there are. */
 bool kr_weight_parse(const struct kr_json *at, uint64_t *weight, struct kr_error *err);
 
 /**

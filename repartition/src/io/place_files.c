@@ -2,6 +2,8 @@
 
 #include "io/text_file.h"
 
+#include <keyroute.h>
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -52,33 +54,6 @@ static bool add_named(struct rp_named_list *list, const char *name, size_t name_
         return true;
 }
 
-/* "12", "1.5": millionths, at most `most` units. */
-static bool read_decimal(const char *text, uint64_t most, uint64_t *millionths)
-{
-        uint64_t value = 0;
-        unsigned decimals = 0;
-        bool point = false;
-
-        if (*text < '0' || *text > '9')
-                return false;
-        for (; *text; text++) {
-                if (*text == '.' && !point && text[1]) {
-                        point = true;
-                        continue;
-                }
-                if (*text < '0' || *text > '9' || (point && ++decimals > 6) || value > most * RP_CAPACITY_ONE)
-                        return false;
-                value = value * 10 + (uint64_t)(*text - '0');
-        }
-        for (; decimals < 6; decimals++) {
-                if (value > most * RP_CAPACITY_ONE)
-                        return false;
-                value *= 10;
-        }
-        *millionths = value;
-        return value <= most * RP_CAPACITY_ONE;
-}
-
 bool rp_broker_id_parse(const char *text, int32_t *id)
 {
         int64_t value = 0;
@@ -117,7 +92,7 @@ rp_err_t rp_capacities_parse(struct rp_named_list *list, const char *text, const
                 rc = split_pair(pair, &value, list, option, "site-a=6,site-b=1.5", err);
                 if (rc != RP_OK)
                         break;
-                if (!read_decimal(value, RP_CAPACITY_MAX, &capacity))
+                if (!kr_decimal_parse(value, RP_CAPACITY_MAX, &capacity))
                         rc = rp_fail(err, RP_ERR_USAGE,
                                      "%s: \"%.60s\": expected a number from 0 to %u with at most six decimals, got "
                                      "\"%.40s\"", option, pair, RP_CAPACITY_MAX, value);
@@ -157,7 +132,7 @@ static bool read_number(const json_t *value, uint64_t *millionths)
 {
         if (json_is_string(value))
                 return strlen(json_string_value(value)) == json_string_length(value) &&
-                       read_decimal(json_string_value(value), FILE_CAPACITY_MAX, millionths);
+                       kr_decimal_parse(json_string_value(value), FILE_CAPACITY_MAX, millionths);
         if (!json_is_number(value) || !(json_number_value(value) >= 0 && json_number_value(value) <= FILE_CAPACITY_MAX))
                 return false;
         *millionths = json_is_integer(value) ? (uint64_t)json_integer_value(value) * RP_CAPACITY_ONE
