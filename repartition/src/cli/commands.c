@@ -1,6 +1,7 @@
 #include "cli/command.h"
 
 extern const struct rp_command rp_cmd_audit;
+extern const struct rp_command rp_cmd_conform;
 extern const struct rp_command rp_cmd_ctl;
 extern const struct rp_command rp_cmd_estimate;
 extern const struct rp_command rp_cmd_explain;
@@ -18,6 +19,7 @@ extern const struct rp_command rp_cmd_verify;
 
 const struct rp_command *const rp_commands[] = {
         &rp_cmd_audit,
+        &rp_cmd_conform,
         &rp_cmd_ctl,
         &rp_cmd_estimate,
         &rp_cmd_explain,

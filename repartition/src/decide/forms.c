@@ -165,6 +165,11 @@ static const struct rp_form forms[] = {
 
 enum { FORM_CNT = sizeof(forms) / sizeof(forms[0]) };
 
+const struct rp_form *rp_form_at(size_t i)
+{
+        return i < FORM_CNT ? &forms[i] : NULL;
+}
+
 /* ---- what stands out ---------------------------------------------------------------------------------------------- */
 
 struct observed {

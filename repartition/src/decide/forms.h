@@ -21,4 +21,7 @@
 size_t rp_forms_add(struct rp_ways *ways, const struct rp_explanation *found, const struct rp_sample_key *keys,
                     size_t key_cnt, int32_t partition_cnt);
 
+/** The i-th form, or NULL past the last. Static storage. */
+const struct rp_form *rp_form_at(size_t i);
+
 #endif

@@ -1,0 +1,238 @@
+"""repartition conform: right programs pass, and each wrong one is told what it does."""
+
+import json
+import sys
+import xml.etree.ElementTree as ET
+
+import pytest
+from support import DEBIAN_PYTHON, KAFKA_LIB, ROOT, run, unique
+
+# One program with many faults: its first argument picks one.
+PROGRAM = '''
+import os, sys, zlib
+fault, n = sys.argv[1], int(os.environ["KEYROUTE_PARTITIONS"])
+def murmur2(data, seed=0x9747b28c, signed=False):
+    m, h = 0x5bd1e995, seed ^ len(data)
+    for i in range(0, len(data) // 4 * 4, 4):
+        k = int.from_bytes(data[i:i + 4], "little") * m & 0xffffffff
+        h = (h * m & 0xffffffff) ^ ((k ^ k >> 24) * m & 0xffffffff)
+    tail = data[len(data) // 4 * 4:]
+    for i in reversed(range(len(tail))):
+        h ^= ((tail[i] ^ 0x80) - 0x80 if signed else tail[i]) << 8 * i
+    h &= 0xffffffff
+    if tail:
+        h = h * m & 0xffffffff
+    h = (h ^ h >> 13) * m & 0xffffffff
+    return h ^ h >> 15
+def place(key):
+    if fault == "crc32":
+        return zlib.crc32(key) % n
+    if fault == "sign":
+        h = murmur2(key)
+        return abs(h - (1 << 32) if h >> 31 else h) % n
+    if fault == "signed-bytes":
+        return (murmur2(key, signed=True) & 0x7fffffff) % n
+    if fault == "utf16":
+        try:
+            key = key.decode().encode("utf-16-le")
+        except UnicodeDecodeError:
+            pass
+    if fault == "json-quotes":
+        key = b'"' + key + b'"'
+    if fault == "seed0":
+        return murmur2(key, seed=0) % n
+    if fault == "hex-text":
+        key = key.hex().encode()
+    if fault == "line-end":
+        key += b"\\n"
+    if fault == "latin1":
+        key = key.decode("latin-1").encode()
+    if fault == "wrong-count":
+        return (murmur2(key) & 0x7fffffff) % 30
+    if fault == "empty-is-null" and not key:
+        return "-"
+    if fault == "random":
+        return (zlib.crc32(key + b"salt") >> 7) % n
+    return (murmur2(key) & 0x7fffffff) % n
+for line in sys.stdin:
+    print(place(bytes.fromhex(line.strip())))
+'''
+
+@pytest.fixture
+def program(tmp_path):
+    (tmp_path / "program.py").write_text(PROGRAM)
+    return [sys.executable, tmp_path / "program.py"]
+
+
+def conform(repartition, *args):
+    done = repartition("conform", "--partitions", 12, "--output", "json", *args)
+    assert done.rc in (0, 1), done.err
+    return done.rc, json.loads(done.out)
+
+
+def test_a_right_program_conforms(repartition, program):
+    rc, found = conform(repartition, "--", *program, "right")
+    assert rc == 0 and found["conforms"] and found["failed"] == 0 and found["keys"] > 800
+    assert found["verdict"]["hash"] == "murmur2" and found["failures"] == []
+
+
+@pytest.mark.parametrize("fault, hash_name, form, partitions, fix", [
+    ("crc32", "crc32", None, 12, "murmur2"),
+    ("sign", "murmur2-abs", None, 12, "murmur2"),
+    ("utf16", "murmur2", "as UTF-16LE", 12, "as UTF-16LE"),
+    ("json-quotes", "murmur2", "JSON quotes put on", 12, "quotes"),
+    ("seed0", "murmur2-seed0", None, 12, "murmur2"),
+    ("hex-text", "murmur2", "the hexadecimal text, which was not decoded", 12, "hexadecimal"),
+    ("line-end", "murmur2", "the key with its line end", 12, "line end"),
+    ("latin1", "murmur2", "bytes taken for Latin-1 and encoded as UTF-8", 12, "Latin-1"),
+    ("wrong-count", "murmur2", None, 30, "it counts 30"),
+])
+def test_a_wrong_program_is_told_what_it_does(repartition, program, fault, hash_name, form, partitions, fix):
+    rc, found = conform(repartition, "--", *program, fault)
+    assert rc == 1 and not found["conforms"] and found["failed"] > 0
+    verdict = found["verdict"]
+    assert (verdict["hash"], verdict["form"], verdict["partitions"]) == (hash_name, form, partitions), verdict
+    assert fix in verdict["fix"], verdict
+    text = repartition("conform", "--partitions", 12, "--", *program, fault).out
+    assert verdict["text"] in text and verdict["fix"] in text
+
+
+def test_an_empty_key_that_is_taken_for_none(repartition, program):
+    rc, found = conform(repartition, "--", *program, "empty-is-null")
+    assert rc == 1 and found["failed"] == 1 and found["empty_key_is_null"]
+    assert "not a missing key" in found["verdict"]["fix"]
+
+
+def test_signed_bytes_show_in_the_kind_of_keys_that_fail(repartition, program):
+    rc, found = conform(repartition, "--", *program, "signed-bytes")
+    assert rc == 1 and found["verdict"]["hash"] == "murmur2"  # for plain keys it is right
+    assert "HighByte" in found["verdict"]["fix"] and found["failed_by_flag"]["HighByte"] > 0
+
+
+def test_what_is_like_nothing_is_said_to_be_so(repartition, program):
+    rc, found = conform(repartition, "--", *program, "random")
+    assert rc == 1 and "no known function" in found["verdict"]["text"]
+
+
+def test_the_murmur2_of_kafkajs_1(repartition, tmp_path):
+    """Asked for through the tool's own function of that name, whose values real kafkajs gave (interop-tests/vectors)."""
+    keys = repartition("conform", "--print-keys").ok().out
+    answers = repartition("route", "--hash", "kafkajs-legacy", "--partitions", 12, "--key-format", "hex", stdin=keys).ok().out
+    (tmp_path / "answers").write_text("".join(line.split("\t")[1] + "\n" for line in answers.splitlines()))
+    rc, found = conform(repartition, "--", "cat", tmp_path / "answers")
+    assert rc == 1 and found["verdict"]["hash"] == "kafkajs-legacy"
+    assert "kafkajs" in found["verdict"]["fix"]
+
+
+def test_a_policy_of_slots(repartition, program, tmp_path):
+    policy = tmp_path / "policy.json"
+    policy.write_text(json.dumps({"keyroute": 1, "topics": {"orders": {"partitions": 12, "map": {"kind": "slots", "weights": {
+        "0": 3, "*": 1}}}}}))
+    done = repartition("conform", "--policy", policy, "--topic", "orders", "--output", "json", "--", *program, "right")
+    found = json.loads(done.out)
+    assert done.rc == 1 and found["verdict"]["hash"] == "murmur2" and found["verdict"]["agree"] == found["verdict"]["of"]
+    keys = repartition("conform", "--print-keys").ok().out
+    right = repartition("route", "--policy", policy, "--topic", "orders", "--key-format", "hex", stdin=keys).ok().out
+    (tmp_path / "answers").write_text("".join(line.split("\t")[1] + "\n" for line in right.splitlines()))
+    repartition("conform", "--policy", policy, "--topic", "orders", "--", "cat", tmp_path / "answers").ok()
+
+
+def test_reports_for_build_servers(repartition, program, tmp_path):
+    done = repartition("conform", "--partitions", 12, "--junit", tmp_path / "j.xml", "--tap", tmp_path / "t.tap", "--",
+                       *program, "crc32")
+    assert done.rc == 1
+    suite = ET.parse(tmp_path / "j.xml").getroot()[0]
+    failed = int(suite.get("failures"))
+    assert int(suite.get("tests")) == len(suite.findall("testcase")) and failed == len(suite.findall("testcase/failure")) > 0
+    tap = (tmp_path / "t.tap").read_text().splitlines()
+    assert tap[1] == f"1..{suite.get('tests')}" and sum(line.startswith("not ok") for line in tap) == failed
+
+
+@pytest.mark.parametrize("kind, code, encoding", [
+    ("strings", "line.encode()", "Kafka's own"), ("strings", "json.dumps(line, ensure_ascii=False).encode()", "JSON text, quotes and all"),
+    ("strings", "line.encode('utf-16-be')", "UTF-16, big-endian"),
+    ("ints", "int(line).to_bytes(4, 'big', signed=True)", "Kafka's own"), ("ints", "line.encode()", "decimal text"),
+    ("ints", "int(line).to_bytes(8, 'big', signed=True)", "8 bytes big-endian, a long"),
+    ("longs", "int(line).to_bytes(8, 'big', signed=True)", "Kafka's own"),
+    ("longs", "int(line).to_bytes(8, 'little', signed=True)", "8 bytes little-endian"),
+    ("uuids", "line.encode()", "Kafka's own"), ("uuids", "uuid.UUID(line).bytes", "16 bytes"),
+    ("uuids", "uuid.UUID(line).bytes_le", "16 bytes in .NET's order"),
+])
+def test_serializers(repartition, tmp_path, kind, code, encoding):
+    (tmp_path / "serialize.py").write_text(
+        "import json, sys, uuid\nfor line in sys.stdin.buffer.read().decode().split('\\n')[:-1]:\n"
+        f"    print(({code}).hex())\n")
+    done = repartition("conform", "--keys", kind, "--output", "json", "--", sys.executable, tmp_path / "serialize.py")
+    found = json.loads(done.out)
+    assert found["encoding"] == encoding and found["conforms"] == (encoding == "Kafka's own") and done.rc == (not found["conforms"])
+
+
+def test_kafka_own_serializers_are_what_we_take_for_them(repartition, tmp_path):
+    source = tmp_path / "Serialize.java"
+    source.write_text('''
+import java.io.*; import java.nio.charset.StandardCharsets; import java.util.*; import org.apache.kafka.common.serialization.*;
+public class Serialize {
+    public static void main(String[] args) throws Exception {
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        for (String line; (line = in.readLine()) != null; ) {
+            byte[] bytes = switch (args[0]) {
+                case "ints" -> new IntegerSerializer().serialize("t", Integer.valueOf(line));
+                case "longs" -> new LongSerializer().serialize("t", Long.valueOf(line));
+                case "uuids" -> new UUIDSerializer().serialize("t", UUID.fromString(line));
+                default -> new StringSerializer().serialize("t", line);
+            };
+            System.out.println(HexFormat.of().formatHex(bytes));
+        }
+    }
+}
+''')
+    for kind in ("strings", "ints", "longs", "uuids"):
+        repartition("conform", "--keys", kind, "--", "java", "-cp", f"{KAFKA_LIB}/*", source, kind).ok()
+
+
+@pytest.mark.parametrize("command, says", [
+    (["./no-such-program"], "cannot run"), (["false"], "ended with 1"), (["true"], "answered 0 of"),
+    (["sh", "-c", "kill -9 $$"], "signal 9"), (["sed", "s/.*/what/"], "answer 1 is"),
+    (["sleep", "30"], "did not end in time"), (["yes"], "prints more than"),
+])
+def test_programs_that_do_not_work(repartition, command, says):
+    done = repartition("conform", "--partitions", 12, "--timeout-ms", 3000, "--", *command)
+    assert done.rc == 2 and says in done.err, done.err
+
+
+@pytest.mark.parametrize("args, says", [
+    ([], "nothing to check"), (["--partitions", "3", "-b", "x:1", "--", "cat"], "at once"),
+    (["-b", "127.0.0.1:1"], "--topic is missing"), (["--", "cat"], "partitions"),
+])
+def test_usage(repartition, args, says):
+    done = repartition("conform", *args)
+    assert done.rc == 2 and says in done.err, done.err
+
+
+def produce(kafka, topic, keys, partition):
+    code = ("import sys\nfrom confluent_kafka import Producer\np = Producer({'bootstrap.servers': sys.argv[1], "
+            "'partitioner': sys.argv[3]})\n"
+            "for line in sys.stdin:\n    p.produce(sys.argv[2], key=bytes.fromhex(line.strip()), value=b'v'); p.poll(0)\np.flush()\n")
+    run(DEBIAN_PYTHON, "-c", code, kafka.bootstrap, topic, partition, stdin=keys).ok()
+
+
+def test_a_real_producer(repartition, kafka):
+    keys = repartition("conform", "--print-keys").ok().out
+    good, bad = kafka.create(unique("conform"), 12), kafka.create(unique("conform"), 12)
+    produce(kafka, good, keys, "murmur2")
+    produce(kafka, bad, keys, "consistent")
+    repartition("conform", "-b", kafka.bootstrap, "--topic", good).ok()
+    done = repartition("conform", "-b", kafka.bootstrap, "--topic", bad, "--output", "json")
+    found = json.loads(done.out)
+    assert done.rc == 1 and found["verdict"]["hash"] == "crc32" and found["verdict"]["agree"] == found["verdict"]["of"]
+    some = kafka.create(unique("conform"), 12)
+    produce(kafka, some, "".join(line + "\n" for line in keys.splitlines() if line), "murmur2")
+    done = repartition("conform", "-b", kafka.bootstrap, "--topic", some)
+    assert done.rc == 1 and "the key did not arrive" in done.out
+
+
+def test_the_golden_keys_are_those_of_the_vectors(repartition):
+    keys = repartition("conform", "--print-keys").ok().out.split("\n")[:-1]
+    vectors = json.loads((ROOT / "interop-tests/vectors/murmur2.json").read_text())
+    wanted = {test["key"] for group in vectors["testGroups"] for test in group["tests"] if "key" in test}
+    assert wanted <= set(keys) and len(set(keys)) == len(keys) and "" in keys

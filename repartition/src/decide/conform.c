@@ -1,0 +1,311 @@
+#include "decide/conform.h"
+
+#include "decide/forms.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { COUNT_MAX = 4096, ALIKE_MIN = 90 /* percent of the keys */, PROBES = 16 };
+
+/* ---- what a program may have made of the key ---------------------------------------------------------------------- */
+
+static bool put(struct rp_form_bytes *out, unsigned byte)
+{
+        if (out->len == sizeof(out->data))
+                return false;
+        out->data[out->len++] = (unsigned char)byte;
+        return true;
+}
+
+static bool hex(const unsigned char *key, size_t len, struct rp_form_bytes *out)
+{
+        static const char digits[] = "0123456789abcdef";
+
+        out->len = 0;
+        for (size_t i = 0; i < len; i++)
+                if (!put(out, (unsigned char)digits[key[i] >> 4]) || !put(out, (unsigned char)digits[key[i] & 15]))
+                        return false;
+        return true;
+}
+
+static bool with_line_end(const unsigned char *key, size_t len, struct rp_form_bytes *out)
+{
+        if (len >= sizeof(out->data))
+                return false;
+        memcpy(out->data, key, len);
+        out->data[len] = '\n';
+        out->len = len + 1;
+        return true;
+}
+
+static bool up_to_nul(const unsigned char *key, size_t len, struct rp_form_bytes *out)
+{
+        const unsigned char *nul = memchr(key, 0, len);
+
+        if (len > sizeof(out->data))
+                return false;
+        out->len = nul ? (size_t)(nul - key) : len;
+        memcpy(out->data, key, out->len);
+        return true;
+}
+
+static bool lower(const unsigned char *key, size_t len, struct rp_form_bytes *out)
+{
+        out->len = 0;
+        for (size_t i = 0; i < len; i++)
+                if (!put(out, key[i] >= 'A' && key[i] <= 'Z' ? key[i] + 32u : key[i]))
+                        return false;
+        return true;
+}
+
+static bool trimmed(const unsigned char *key, size_t len, struct rp_form_bytes *out)
+{
+        while (len && strchr(" \t\r\n", key[len - 1]) && key[len - 1])
+                len--;
+        while (len && strchr(" \t\r\n", *key) && *key) {
+                key++;
+                len--;
+        }
+        if (len > sizeof(out->data))
+                return false;
+        memcpy(out->data, key, len);
+        out->len = len;
+        return true;
+}
+
+/* Each byte taken for a character of Latin-1 and written as UTF-8. */
+static bool latin1(const unsigned char *key, size_t len, struct rp_form_bytes *out)
+{
+        out->len = 0;
+        for (size_t i = 0; i < len; i++)
+                if (key[i] < 0x80 ? !put(out, key[i]) : (!put(out, 0xc0u | key[i] >> 6) || !put(out, 0x80u | (key[i] & 0x3f))))
+                        return false;
+        return true;
+}
+
+static const struct rp_form own_forms[] = {
+        { "the hexadecimal text, which was not decoded", NULL, hex },
+        { "the key with its line end", NULL, with_line_end },
+        { "the key up to its first NUL byte", NULL, up_to_nul },
+        { "the key in lower case", NULL, lower },
+        { "the key without white space around it", NULL, trimmed },
+        { "bytes taken for Latin-1 and encoded as UTF-8", NULL, latin1 },
+};
+
+enum { OWN_FORMS = sizeof(own_forms) / sizeof(own_forms[0]) };
+
+/* NULL first: the key as it is. Then our own, then those that audits look for. false past the last. */
+static bool form_at(size_t i, const struct rp_form **form)
+{
+        if (i == 0)
+                *form = NULL;
+        else if (i <= OWN_FORMS)
+                *form = &own_forms[i - 1];
+        else
+                *form = rp_form_at(i - 1 - OWN_FORMS);
+        return i <= OWN_FORMS || *form;
+}
+
+/* ---- comparing ------------------------------------------------------------------------------------------------------ */
+
+rp_err_t rp_conform_init(struct rp_conform *conform, const kr_rule_t *rule, int32_t partition_cnt,
+                         const struct rp_vectors *vectors, struct rp_error *err)
+{
+        *conform = (struct rp_conform){ .rule = rule, .partition_cnt = partition_cnt,
+                                        .cases = calloc(vectors->cnt, sizeof(*conform->cases)),
+                                        .case_cnt = vectors->cnt };
+        if (!conform->cases)
+                return rp_fail(err, RP_ERR_FATAL, "out of memory");
+        for (size_t i = 0; i < vectors->cnt; i++) {
+                const struct rp_vector *vector = &vectors->list[i];
+                int32_t to = kr_rule_partition(rule, vector->key, vector->key_len, partition_cnt);
+
+                conform->cases[i] = (struct rp_conform_case){ vector, to < 0 ? RP_ANSWER_NONE : to, RP_ANSWER_ABSENT, false };
+        }
+        return RP_OK;
+}
+
+void rp_conform_release(struct rp_conform *conform)
+{
+        free(conform->cases);
+        *conform = (struct rp_conform){ 0 };
+}
+
+void rp_conform_describe(const struct rp_conform *conform, const struct rp_conform_case *at, char *out, size_t size)
+{
+        if (at->ok)
+                snprintf(out, size, "%s", "");
+        else if (at->answer == RP_ANSWER_ABSENT)
+                snprintf(out, size, "the key did not arrive, expected in partition %" PRId32, at->wanted);
+        else if (at->answer == RP_ANSWER_NONE)
+                snprintf(out, size, "no partition, expected %" PRId32, at->wanted);
+        else if (at->wanted == RP_ANSWER_NONE)
+                snprintf(out, size, "%" PRId64 ", but the policy refuses this key", at->answer);
+        else
+                snprintf(out, size, "%" PRId64 ", expected %" PRId32 "%s", at->answer, at->wanted,
+                         at->answer >= conform->partition_cnt || at->answer < 0 ? ", and no such partition exists" : "");
+}
+
+/* ---- what it does instead --------------------------------------------------------------------------------------------- */
+
+/* How many answers a way over a form gives; *of gets the cases that say something. */
+static size_t count_alike(const struct rp_conform *conform, const struct rp_way *way, const struct rp_form *form,
+                          int32_t partition_cnt, size_t *of)
+{
+        size_t agree = 0;
+
+        *of = 0;
+        for (size_t i = 0; i < conform->case_cnt; i++) {
+                const struct rp_conform_case *at = &conform->cases[i];
+                struct rp_way formed = *way;
+                int32_t to;
+
+                if (!at->vector->key_len || at->answer == RP_ANSWER_ABSENT)
+                        continue;
+                formed.form = form && form->encode ? form : NULL;
+                to = rp_way_partition(&formed, at->vector->key, at->vector->key_len, partition_cnt);
+                if (to == -1) /* the form does not apply: most programs then take the key as it is */
+                        to = rp_way_partition(way, at->vector->key, at->vector->key_len, partition_cnt);
+                agree += to == at->answer;
+                ++*of;
+        }
+        return agree;
+}
+
+static void consider(struct rp_conform *conform, const struct rp_way *way, const struct rp_form *form,
+                     int32_t partition_cnt)
+{
+        struct rp_conform_likeness *best = &conform->likeness;
+        size_t of, agree = count_alike(conform, way, form, partition_cnt, &of);
+
+        if (agree > best->agree)
+                *best = (struct rp_conform_likeness){ way, form ? form->name : NULL, partition_cnt, agree, of };
+}
+
+/* Whether a count is worth a look at all: most are ruled out by the first few short keys. */
+static bool is_promising(const struct rp_conform *conform, const struct rp_way *way, int32_t partition_cnt)
+{
+        int seen = 0, alike = 0;
+
+        for (size_t i = 0; i < conform->case_cnt && seen < PROBES; i++) {
+                const struct rp_conform_case *at = &conform->cases[i];
+
+                if (*at->vector->flags || at->answer == RP_ANSWER_ABSENT)
+                        continue;
+                seen++;
+                alike += rp_way_partition(way, at->vector->key, at->vector->key_len, partition_cnt) == at->answer;
+        }
+        return alike * 2 > seen;
+}
+
+/* The judge first, so that of equals it wins; then functions, then forms, then counts: the plainest explanation. */
+static void find_likeness(struct rp_conform *conform, const struct rp_ways *ways)
+{
+        const struct rp_form *form;
+        int32_t cnt = conform->partition_cnt;
+
+        conform->likeness = (struct rp_conform_likeness){ .partition_cnt = cnt };
+        for (size_t f = 0; form_at(f, &form); f++) {
+                if (form && !form->encode)
+                        continue; /* parts of the key are what policies are for, no mistake of a program's */
+                consider(conform, &ways->list[ways->judge], form, cnt);
+                for (size_t w = 0; w < ways->cnt; w++)
+                        if (w != ways->judge)
+                                consider(conform, &ways->list[w], form, cnt);
+                if (conform->likeness.agree == conform->likeness.of && conform->likeness.of)
+                        return;
+        }
+        for (size_t w = 0; w < ways->cnt; w++)
+                for (int32_t n = 1; n <= COUNT_MAX && ways->list[w].takes_any_count; n++)
+                        if (n != cnt && is_promising(conform, &ways->list[w], n))
+                                consider(conform, &ways->list[w], NULL, n);
+}
+
+static bool has_high_byte(const struct rp_vector *vector)
+{
+        for (size_t i = 0; i < vector->key_len; i++)
+                if (vector->key[i] & 0x80)
+                        return true;
+        return false;
+}
+
+/*
+ * What the failed keys have in common and the right ones have not: "HighByte" when every one holds such a byte, else the
+ * flag of which most cases fail, if at least half of them do; "" when there is none.
+ */
+static void find_flag(const struct rp_conform *conform, char *out, size_t size)
+{
+        size_t most = 0, high = 0;
+
+        *out = '\0';
+        for (size_t i = 0; i < conform->case_cnt; i++) {
+                char flags[256], *rest = flags, *flag;
+
+                if (conform->cases[i].ok)
+                        continue;
+                high += has_high_byte(conform->cases[i].vector);
+                snprintf(flags, sizeof(flags), "%s", conform->cases[i].vector->flags);
+                while ((flag = strtok_r(rest, " ", &rest))) {
+                        size_t bad = 0, good = 0;
+
+                        for (size_t j = 0; j < conform->case_cnt; j++)
+                                if (strstr(conform->cases[j].vector->flags, flag))
+                                        conform->cases[j].ok ? good++ : bad++;
+                        if (bad > most && bad >= good) {
+                                most = bad;
+                                snprintf(out, size, "%s", flag);
+                        }
+                }
+        }
+        if (high == conform->failed_cnt)
+                snprintf(out, size, "%s", "HighByte");
+}
+
+static void describe(struct rp_conform *conform, const struct rp_ways *ways)
+{
+        const struct rp_conform_likeness *like = &conform->likeness;
+        const struct rp_way *judge = &ways->list[ways->judge];
+        bool is_like = like->of && like->agree * 100 >= like->of * ALIKE_MIN;
+        char flag[64], share[80];
+
+        snprintf(share, sizeof(share), "%zu of %zu keys that are not empty", like->agree, like->of);
+        if (is_like)
+                snprintf(conform->verdict, sizeof(conform->verdict), "behaves as %s%s%s with %" PRId32 " partitions: %s",
+                         like->way->name, like->form ? " over another form of the key: " : "", like->form ? like->form : "",
+                         like->partition_cnt, share);
+        else
+                snprintf(conform->verdict, sizeof(conform->verdict), "behaves as no known function: the nearest is %s, %s",
+                         like->way ? like->way->name : "none", share);
+        if (!conform->failed_cnt)
+                return;
+        find_flag(conform, flag, sizeof(flag));
+        if (is_like && like->form)
+                snprintf(conform->fix, sizeof(conform->fix), "hash the key's bytes as they are: it hashes %s", like->form);
+        else if (is_like && like->partition_cnt != conform->partition_cnt)
+                snprintf(conform->fix, sizeof(conform->fix), "use the topic's %" PRId32 " partitions: it counts %" PRId32,
+                         conform->partition_cnt, like->partition_cnt);
+        else if (is_like && like->way != judge && like->agree == like->of)
+                snprintf(conform->fix, sizeof(conform->fix), "hash by %s; those who place by %s are %s, and the remedy there is: %s",
+                         judge->name, like->way->name, like->way->clients, like->way->fix);
+        else if (is_like && conform->empty_is_null && like->agree == like->of)
+                snprintf(conform->fix, sizeof(conform->fix), "hash the empty key as any other: a key of no bytes is not a missing key");
+        else
+                snprintf(conform->fix, sizeof(conform->fix), "look at the failed keys%s%s", *flag ? ": what they have in common is " : "", flag);
+}
+
+void rp_conform_judge(struct rp_conform *conform, const struct rp_ways *ways)
+{
+        conform->failed_cnt = 0;
+        for (size_t i = 0; i < conform->case_cnt; i++) {
+                struct rp_conform_case *at = &conform->cases[i];
+
+                at->ok = at->answer == at->wanted || (at->wanted == RP_ANSWER_NONE && at->answer == RP_ANSWER_ABSENT);
+                conform->failed_cnt += !at->ok;
+                if (!at->vector->key_len && !at->ok)
+                        conform->empty_is_null = at->answer == RP_ANSWER_NONE || at->answer == RP_ANSWER_ABSENT;
+        }
+        find_likeness(conform, ways);
+        describe(conform, ways);
+}
