@@ -16,8 +16,8 @@ enum {
         SAMPLE_MS = 1000, /* between two looks at the counters, and two writings of the files */
         LAG_MS = 1000,    /* between two questions for the lag */
         LAG_PATIENCE_MS = 10000,
-        UNSEEN_RECORDS = 256,    /* most that is written without a look, */
-        UNSEEN_BYTES = 256 << 10, /* while no rate is to be kept */
+        UNSEEN_RECORDS = 256, /* most that is written without a look, while no rate is to be kept */
+        UNSEEN_BYTES = 256 << 10,
         HELD_LINGERS_MS = 1500 /* a rate holds for some ms at a time: it is told until it did not for so long */
 };
 
@@ -132,6 +132,20 @@ static void *watch_lag(void *arg)
 
 /* ---- the loop's side ---------------------------------------------------------------------------------------------- */
 
+/* A millisecond's worth of what is limited, so that rates stay smooth. */
+static int64_t unseen(const struct rp_bucket *bucket, int64_t most)
+{
+        int64_t share = bucket->per_second / 1000;
+
+        return bucket->per_second && share < most ? share : most;
+}
+
+static void set_unseen(struct rp_governor *governor)
+{
+        governor->unseen_bytes = unseen(&governor->throttle.bytes, UNSEEN_BYTES);
+        governor->unseen_records = unseen(&governor->throttle.records, UNSEEN_RECORDS);
+}
+
 int64_t rp_governor_hold(void *arg, uint64_t bytes, uint64_t records)
 {
         struct rp_governor *governor = arg;
@@ -140,8 +154,8 @@ int64_t rp_governor_hold(void *arg, uint64_t bytes, uint64_t records)
 
         governor->loop_bytes += bytes;
         governor->loop_records += records;
-        governor->loop_looked = governor->loop_is_limited || !records || governor->loop_records >= UNSEEN_RECORDS ||
-                                governor->loop_bytes >= UNSEEN_BYTES;
+        governor->loop_looked = !records || governor->loop_records > (uint64_t)governor->unseen_records ||
+                                governor->loop_bytes > (uint64_t)governor->unseen_bytes;
         if (!governor->loop_looked)
                 return 0;
         now = rp_clock_ms();
@@ -162,7 +176,7 @@ int64_t rp_governor_hold(void *arg, uint64_t bytes, uint64_t records)
                 governor->held = RP_HOLD_NONE;
                 *governor->why = '\0';
         }
-        governor->loop_is_limited = governor->throttle.bytes.per_second || governor->throttle.records.per_second;
+        set_unseen(governor);
         governor->loop_transaction_ms = governor->transaction_ms;
         memcpy(governor->loop_why, governor->why, sizeof(governor->loop_why));
         wait_ms = hold->wait_ms;
@@ -330,12 +344,12 @@ rp_err_t rp_governor_new(struct rp_governor **out, const struct rp_governor_conf
         governor->began_ms = rp_clock_ms();
         governor->began_wall_ms = rp_wall_clock_ms();
         governor->transaction_ms = governor->loop_transaction_ms = config->transaction_ms;
-        governor->loop_is_limited = config->bytes_per_second || config->records_per_second;
         governor->throttle.lag_max = config->lag_max;
         governor->exit_code = -1;
         gethostname(governor->host, sizeof(governor->host) - 1);
         rp_bucket_set(&governor->throttle.bytes, config->bytes_per_second);
         rp_bucket_set(&governor->throttle.records, config->records_per_second);
+        set_unseen(governor);
         pthread_mutex_init(&governor->lock, NULL);
         pthread_condattr_init(&attr);
         pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);

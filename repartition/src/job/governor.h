@@ -50,8 +50,8 @@ rp_err_t rp_governor_new(struct rp_governor **governor, const struct rp_governor
 int64_t rp_governor_hold(void *governor, uint64_t bytes, uint64_t records);
 
 /**
- * While nothing is limited, rp_governor_hold() looks around only once in some hundred records, since a run of records may
- * hold but one. @returns whether its last call did: then is the time to tell.
+ * A run of records may hold but one, so rp_governor_hold() looks around only once in some hundred records, or in a
+ * millisecond's worth of a limit. @returns whether its last call did: then is the time to tell.
  */
 bool rp_governor_looked(const struct rp_governor *governor);
 

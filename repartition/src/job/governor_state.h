@@ -51,7 +51,8 @@ struct rp_governor {
 
         /* The loop's alone. */
         uint64_t loop_bytes, loop_records; /* written, and not yet charged */
-        bool loop_is_limited, loop_looked;
+        int64_t unseen_bytes, unseen_records; /* may be written without a look */
+        bool loop_looked;
         int64_t loop_transaction_ms;
         char loop_why[400];
 
