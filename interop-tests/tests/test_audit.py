@@ -3,6 +3,7 @@
 import base64
 import collections
 import functools
+import itertools
 import json
 import re
 import subprocess
@@ -373,6 +374,66 @@ def test_audit_of_some_partitions(audit, mixed):
     assert "only 2 of the 12 partitions, as asked for" in audit(mixed.topic, "--partition", 3, "--partition", 7).out
 
 
+@pytest.fixture
+def parts(audit, tmp_path):
+    """parts(TOPIC, "0-1", ..., options=()) audits parts of a topic. @returns the files of their reports."""
+    def make(name, *lists, options=()):
+        files = [tmp_path / f"{name}-{i}.json" for i in range(len(lists))]
+        for file, partitions in zip(files, lists):
+            file.write_text(audit(name, "--partitions", partitions, "--output", "json", *options).out)
+        return files
+    return make
+
+
+@pytest.mark.parametrize("options", ((), ("--sample-keys", "500"), ("--hash", "crc32")))
+def test_merged_parts_of_an_audit_are_the_whole(audit, mixed, parts, repartition, options):
+    whole = audit(mixed.topic, "--output", "json", *options).ends_with(1).json()
+    files = parts(mixed.topic, "7-11", "0,2-4,6", "1,5", options=options)
+    many = audit(mixed.topic, "--threads", 3, "--output", "json", *options).ends_with(1).json()
+    assert {**many, "as_of": None, "skew": None} == {**whole, "as_of": None, "skew": None}
+    judge = options if options[:1] == ("--hash",) else ()
+    merged = repartition("merge", *files, "--output", "json", *judge).ends_with(1).json()
+    assert merged["as_of"] >= whole["as_of"]
+    assert merged.keys() == whole.keys() and merged["verdict"] and merged["mend"].endswith(" ".join(
+        ["--partitions 12", *judge, "-b", audit("--version").argv[3]]))
+    for field in merged.keys() - {"as_of", "skew"}:
+        assert merged[field] == whole[field], field
+    for field in ("max_over_mean", "max_over_median", "chance"):
+        assert merged["skew"][field] == whole["skew"][field]
+
+
+def test_merged_audit_with_few_keys_is_the_same_throughout(audit, topic, java, wheel, parts, repartition):
+    """Every key has a counter of its own then, so that even the heaviest ones' counts are exact."""
+    t = topic("few", partitions=COUNT)
+    java(t, lines_of(0, 900) + ["order-7\tagain\t1700000000000\n"] * 50)
+    wheel(t, lines_of(0, 300, 1700000100000))
+    whole = audit(t, "--output", "json", "--show-keys").ends_with(1).json()
+    files = parts(t, "0-5", "6-11")
+    merged = repartition("merge", *files, "--output", "json", "--show-keys").ends_with(1).json()
+    assert {**merged, "as_of": None} == {**whole, "as_of": None}
+    assert whole["skew"]["heaviest_keys"][0]["key_text"] == "order-7"
+    def without_time(text):
+        return re.sub("up to [0-9T:Z-]+", "", text)
+    assert without_time(repartition("merge", *files).ends_with(1).out) == without_time(audit(t).ends_with(1).out)
+
+    a, b = files
+    assert "is in none of the parts" in repartition("merge", a).ends_with(2).err
+    assert "give each once" in repartition("merge", a, b, a).ends_with(2).err
+    assert "was judged by another policy" in repartition("merge", a, b, "--hash", "crc32").ends_with(2).err
+    report = json.loads(b.read_text())
+    for change, message in (({"topic": "other"}, 'is about topic "other"'), ({"partitions": 13}, "of 13 partitions"),
+                            ({"part": {**report["part"], "sample_keys": 5}}, "--sample-keys 5, the parts before it with 16384"),
+                            ({"part": {**report["part"], "rows": [[0] * 11]}}, "rows: this is not a part"),
+                            ({"part": {**report["part"], "rows": [[12] + [0] * 11]}}, "rows: this is not a part"),
+                            ({"part": {**report["part"], "keys": [["0" * 16, 3, "AAAA", [[0, 1, 1, 1]]]]}}, "keys: this is not"),
+                            ({"part": {**report["part"], "heavy": [[]]}}, "heavy: this is not"),
+                            ({"part": {**report["part"], "threshold": 7}}, "keys or threshold"),
+                            ({"command": "verify"}, "is a part of verify"), ({"part": 1}, "not the report of a part")):
+        b.write_text(json.dumps({**report, **change}))
+        done = repartition("merge", a, b).ends_with(2)
+        assert message in done.err and done.err.count("\n") == 1 and done.out == ""
+
+
 def test_audit_by_a_policy(audit, mixed, tmp_path):
     policy = tmp_path / "policy.json"
     policy.write_text(json.dumps({"keyroute": 1, "topics": {
@@ -399,9 +460,10 @@ def test_audit_refuses(audit, kafka, topic, mixed, tmp_path, repartition):
     assert f'{policy}: no rule for topic "{other}"; it has rules for {mixed.topic}' in done.err
     done = audit("no-such-topic").ends_with(2)
     assert done.err == 'repartition audit: topic "no-such-topic" does not exist\n'
-    for bad in ("12", "-1", "x", ""):
-        done = audit(mixed.topic, "--partition", bad).ends_with(2)
-        assert f'has the partitions 0 to 11, got "{bad}"' in done.err
+    for option, bad in itertools.product(("--partition", "--partitions"), ("12", "-1", "x", "3-", "2-1", "1;2")):
+        done = audit(mixed.topic, option, bad).ends_with(2)
+        assert re.search(f'{option}: (there are the partitions 0 to 11|expected partitions .*), got "{bad}"', done.err)
+    assert "a part of one topic" in audit(mixed.topic, other, "--partitions", "0").ends_with(2).err
     done = audit().ends_with(2)
     assert "expected TOPIC..." in done.err
     done = repartition("audit", mixed.topic).ends_with(2)

@@ -316,10 +316,11 @@ struct ticks {
         uint64_t done, total, calls;
 };
 
-static void tick(void *arg, uint64_t done, uint64_t total)
+static void tick(void *arg, uint64_t done, uint64_t total, uint64_t records)
 {
         struct ticks *ticks = arg;
 
+        (void)records;
         assert_true(done >= ticks->done && done <= total); /* never backwards */
         *ticks = (struct ticks){ done, total, ticks->calls + 1 };
 }
@@ -328,7 +329,7 @@ static void tick(void *arg, uint64_t done, uint64_t total)
 static rp_err_t run(struct fixture *fixture, struct rp_source *source, struct rp_audit *audit,
                     struct rp_coverage *coverage, struct ticks *ticks, struct rp_error *err)
 {
-        struct rp_audit_job job = { source, audit, coverage, tick, ticks };
+        struct rp_audit_job job = { .source = source, .audit = audit, .coverage = coverage, .tick = tick, .arg = ticks };
 
         assert_int_equal(rp_audit_init(audit, rule_of(fixture->java), source->partition_cnt, 1000, err), RP_OK);
         return rp_audit_run(&job, err);
@@ -359,6 +360,109 @@ static void test_reads_everything_once(void **state)
                 source->ops->free(source);
                 rp_audit_release(&audit);
         }
+}
+
+/* Everything but what the heaviest keys' counts may lack, which is bounded. */
+static void assert_same(struct rp_audit *a, struct rp_audit *b)
+{
+        size_t cnt, other_cnt;
+        const struct rp_sample_key *keys = rp_sample_keys(a->sample, &cnt), *others = rp_sample_keys(b->sample, &other_cnt);
+
+        assert_int_equal(a->records, b->records);
+        assert_int_equal(a->bytes, b->bytes);
+        assert_int_equal(a->null_keys, b->null_keys);
+        assert_int_equal(a->empty_keys, b->empty_keys);
+        assert_int_equal(a->keyed, b->keyed);
+        assert_int_equal(a->misplaced, b->misplaced);
+        assert_int_equal(a->misplaced_empty_keys, b->misplaced_empty_keys);
+        assert_memory_equal(a->key_outcomes, b->key_outcomes, sizeof(a->key_outcomes));
+        assert_memory_equal(a->partitions, b->partitions, (size_t)a->partition_cnt * sizeof(*a->partitions));
+        assert_int_equal(a->first_misplaced.partition, b->first_misplaced.partition);
+        assert_int_equal(a->first_misplaced.offset, b->first_misplaced.offset);
+        assert_int_equal(cnt, other_cnt);
+        for (size_t i = 0; i < cnt; i++) {
+                assert_int_equal(keys[i].hash, others[i].hash);
+                assert_int_equal(keys[i].records, others[i].records);
+                assert_int_equal(keys[i].cell_cnt, others[i].cell_cnt);
+                assert_memory_equal(keys[i].cells, others[i].cells, keys[i].cell_cnt * sizeof(*keys[i].cells));
+        }
+        assert_true(rp_sample_distinct(a->sample, &(double){ 0 }) == rp_sample_distinct(b->sample, &(double){ 0 }));
+        assert_true(rp_heavy_error(a->heavy) <= a->keyed / RP_HEAVY_KEYS);
+}
+
+static rp_err_t open_one(void *arg, struct rp_source **source, struct rp_error *err)
+{
+        (void)err;
+        *source = memory_source_new(arg, NULL, 9);
+        return RP_OK;
+}
+
+static rp_err_t open_none(void *arg, struct rp_source **source, struct rp_error *err)
+{
+        (void)arg, (void)source;
+        return rp_fail(err, RP_ERR_RETRY, "no such luck");
+}
+
+static void test_threads_find_the_same(void **state)
+{
+        struct fixture *fixture = *state;
+        struct rp_source *source;
+        struct rp_coverage coverage[N] = { 0 }, whole_coverage[N] = { 0 };
+        struct ticks ticks = { 0 };
+        struct rp_audit whole, audit;
+        struct rp_error err;
+
+        put_many(fixture, fixture->java, 0, 4000);
+        put_many(fixture, fixture->crc, 3000, 5000);
+        source = memory_source_new(&fixture->topic, NULL, 1);
+        coverage[5].skipped = whole_coverage[5].skipped = true;
+        assert_int_equal(run(fixture, source, &whole, whole_coverage, &ticks, &err), RP_OK);
+        for (int threads = 2; threads < 20; threads += 5) {
+                struct rp_audit_job job = { .source = source, .audit = &audit, .coverage = coverage, .thread_cnt = threads,
+                                            .open = open_one, .arg = &fixture->topic };
+
+                assert_int_equal(rp_audit_init(&audit, rule_of(fixture->java), N, 1000, &err), RP_OK);
+                assert_int_equal(rp_audit_run(&job, &err), RP_OK);
+                assert_same(&audit, &whole);
+                assert_memory_equal(coverage, whole_coverage, sizeof(coverage));
+                rp_audit_release(&audit);
+                job.open = open_none;
+                assert_int_equal(rp_audit_init(&audit, rule_of(fixture->java), N, 1000, &err), RP_OK);
+                assert_int_equal(rp_audit_run(&job, &err), RP_ERR_RETRY);
+                assert_int_equal(audit.records, 0);
+                assert_int_equal(coverage[3].next, coverage[3].first);
+                rp_audit_release(&audit);
+        }
+        source->ops->free(source);
+        rp_audit_release(&whole);
+}
+
+static void test_heavy_counts_add_up(void **state)
+{
+        rp_heavy_t *whole = rp_heavy_new(), *parts[3] = { rp_heavy_new(), rp_heavy_new(), rp_heavy_new() };
+        struct rp_heavy_key top[2], merged[2];
+
+        (void)state;
+        for (uint64_t i = 0; i < 90000; i++) {
+                uint64_t key = i % 9 == 0 ? 1 : i % 9 == 1 ? 2 : 100 + i % 20000;
+                uint64_t hash = key * 0x9e3779b97f4a7c15u;
+
+                if (i % 27 == 1)
+                        key = 1, hash = 0x9e3779b97f4a7c15u;
+                rp_heavy_add(whole, hash, &key, sizeof(key));
+                rp_heavy_add(parts[i / 30000], hash, &key, sizeof(key));
+        }
+        rp_heavy_merge(parts[0], parts[1]);
+        rp_heavy_merge(parts[0], parts[2]);
+        assert_int_equal(rp_heavy_top(whole, top, 2), 2);
+        assert_int_equal(rp_heavy_top(parts[0], merged, 2), 2);
+        assert_int_equal(top[0].hash, merged[0].hash);
+        assert_int_equal(top[1].hash, merged[1].hash);
+        assert_in_range(merged[0].records, 13334 - rp_heavy_error(parts[0]), 13334);
+        assert_true(rp_heavy_error(parts[0]) > 0 && rp_heavy_error(parts[0]) <= 90000 / RP_HEAVY_KEYS);
+        rp_heavy_free(whole);
+        for (int i = 0; i < 3; i++)
+                rp_heavy_free(parts[i]);
 }
 
 static void test_skipped_partitions(void **state)
@@ -529,6 +633,8 @@ int main(void)
                 cmocka_unit_test(test_heavy_keys_among_many),
                 cmocka_unit_test(test_heavy_keys_are_exact_while_few),
                 cmocka_unit_test_setup_teardown(test_reads_everything_once, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_threads_find_the_same, setup, teardown),
+                cmocka_unit_test(test_heavy_counts_add_up),
                 cmocka_unit_test_setup_teardown(test_skipped_partitions, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_retention_in_between_is_told_and_survived, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_every_failing_call, setup, teardown),

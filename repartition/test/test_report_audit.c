@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "report/audit.h"
+#include "report/audit_part.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -288,6 +289,53 @@ static void test_too_few_keys_and_one_partition(void **state)
         end(&fixture);
 }
 
+/* What a part writes is all that there is to know: taken up, it writes the same again. */
+static void test_a_part_can_be_taken_up(void **state)
+{
+        struct fixture fixture;
+        struct rp_coverage coverage[12] = { 0 };
+        struct rp_audit_report again;
+        struct rp_audit_part part;
+        struct rp_audit audit;
+        struct rp_error err;
+        json_t *json, *copy;
+        char *text, *copy_text;
+
+        (void)state;
+        begin(&fixture, 12);
+        produce(&fixture, fixture.java, 0, 3000); /* more than are sampled, and than are counted one by one */
+        produce(&fixture, fixture.crc, 2500, 3500);
+        put(&fixture, "binary \xff\x01", 3);
+        fixture.report.part_sample_keys = 1000;
+        fixture.coverage[4].skipped = true;
+        print(&fixture, true, 2);
+        json = json_loads(fixture.printed, 0, NULL);
+        assert_non_null(json);
+        assert_int_equal(rp_audit_part_read(&part, json, "x.json", &err), RP_OK);
+        assert_string_equal(part.topic, "orders");
+        assert_string_equal(part.client_args, "-b localhost:9092");
+        assert_null(part.policy_file);
+        assert_int_equal(part.sample_keys, 1000);
+        assert_int_equal(rp_audit_init(&audit, fixture.audit.rule, part.partition_cnt, part.sample_keys, &err), RP_OK);
+        if (rp_audit_part_load(json, "x.json", &audit, coverage, &err) != RP_OK)
+                fail_msg("%s", err.text);
+        assert_true(coverage[4].skipped);
+        assert_int_equal(coverage[0].lost, 2);
+        again = fixture.report;
+        again.audit = &audit;
+        again.coverage = coverage;
+        copy = rp_audit_part_json(&again, part.sample_keys);
+        text = json_dumps(json_object_get(json, "part"), JSON_COMPACT);
+        copy_text = json_dumps(copy, JSON_COMPACT);
+        assert_string_equal(text, copy_text);
+        free(text);
+        free(copy_text);
+        json_decref(copy);
+        json_decref(json);
+        rp_audit_release(&audit);
+        end(&fixture);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -298,6 +346,7 @@ int main(void)
                 cmocka_unit_test(test_json_has_the_fields_of_the_contract),
                 cmocka_unit_test(test_keys_only_when_asked_for),
                 cmocka_unit_test(test_too_few_keys_and_one_partition),
+                cmocka_unit_test(test_a_part_can_be_taken_up),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* repartition audit: what lies where in a live topic, and who put it there. */
 #include "cli/command.h"
+#include "cli/partition_list.h"
 #include "clock.h"
 #include "io/kafka_source.h"
 #include "job/audit.h"
@@ -8,7 +9,6 @@
 #include "report/progress.h"
 #include "report/text.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,18 +17,22 @@ struct args {
         struct rp_common common;
         struct rp_client_args client;
         struct rp_policy_args policy;
-        struct rp_list partitions;
+        struct rp_list partition;
+        const char *partitions;
         int64_t sample_keys;
-        int64_t timeout_s;
+        int64_t timeout_s, threads, max_memory;
         bool show_keys, classes;
-        int64_t max_memory;
 };
 
 static const struct rp_option options[] = {
         RP_CLIENT_OPTIONS(struct args),
         RP_POLICY_OPTIONS(struct args),
-        { "partition", 0, RP_OPT_LIST, offsetof(struct args, partitions), "N",
+        { "partition", 0, RP_OPT_LIST, offsetof(struct args, partition), "N",
           "read only this partition; may be repeated", NULL, 0, 0, NULL },
+        { "partitions", 0, RP_OPT_TEXT, offsetof(struct args, partitions), "LIST",
+          "read only these, such as 0-99,120: a part, whose JSON repartition merge joins", NULL, 0, 0, NULL },
+        { "threads", 0, RP_OPT_COUNT, offsetof(struct args, threads), "N",
+          "read by so many threads, each some of the partitions; 5 MB each", "1", 1, RP_AUDIT_THREADS_MAX, NULL },
         { "timeout", 0, RP_OPT_COUNT, offsetof(struct args, timeout_s), "SECONDS",
           "how long a silent cluster is waited for", "30", 1, 86400, NULL },
         { "classes", 0, RP_OPT_FLAG, offsetof(struct args, classes), NULL,
@@ -55,32 +59,41 @@ struct session {
         struct rp_progress_line line;
 };
 
-static void show_progress(void *arg, uint64_t done, uint64_t total)
+static void show_progress(void *arg, uint64_t done, uint64_t total, uint64_t records)
 {
         struct session *session = arg;
 
-        rp_progress_line_update(&session->line, done, total, session->audit.records, rp_clock_ms());
+        rp_progress_line_update(&session->line, done, total, records, rp_clock_ms());
+}
+
+/* For one of several threads, which reads its share of the partitions. */
+static rp_err_t open_more(void *arg, struct rp_source **source, struct rp_error *err)
+{
+        const struct session *session = arg;
+        int32_t share = session->source->partition_cnt / (int32_t)session->args->threads;
+        struct rp_kafka_source_config config = { .client = session->config,
+                                                 .topic = session->topic,
+                                                 .timeout_ms = (int)session->args->timeout_s * 1000,
+                                                 .partitions_at_once = share + 1 };
+
+        return rp_kafka_source_new(source, &config, err);
 }
 
 static rp_err_t choose_partitions(const struct session *session, struct rp_error *err)
 {
-        const struct rp_list *list = &session->args->partitions;
+        const struct rp_list *list = &session->args->partition;
         int32_t cnt = session->source->partition_cnt;
+        bool *chosen = calloc((size_t)cnt, sizeof(*chosen));
+        rp_err_t rc = chosen ? RP_OK : rp_fail(err, RP_ERR_FATAL, "out of memory");
 
-        for (int32_t p = 0; list->cnt && p < cnt; p++)
-                session->coverage[p].skipped = true;
-        for (size_t i = 0; i < list->cnt; i++) {
-                char *end;
-                long long p;
-
-                errno = 0;
-                p = strtoll(list->items[i], &end, 10);
-                if (errno || end == list->items[i] || *end || p < 0 || p >= cnt)
-                        return rp_fail(err, RP_ERR_USAGE, "--partition: topic \"%.100s\" has the partitions 0 to %" PRId32
-                                       ", got \"%.40s\"", session->topic, cnt - 1, list->items[i]);
-                session->coverage[p].skipped = false;
-        }
-        return RP_OK;
+        for (size_t i = 0; rc == RP_OK && i < list->cnt; i++)
+                rc = rp_partition_list_parse("--partition", list->items[i], chosen, cnt, err);
+        if (rc == RP_OK && session->args->partitions)
+                rc = rp_partition_list_parse("--partitions", session->args->partitions, chosen, cnt, err);
+        for (int32_t p = 0; rc == RP_OK && p < cnt; p++)
+                session->coverage[p].skipped = (list->cnt || session->args->partitions) && !chosen[p];
+        free(chosen);
+        return rc;
 }
 
 static rp_err_t prepare(struct session *session, struct rp_error *err)
@@ -120,6 +133,7 @@ static int report(struct session *session, int64_t as_of_ms, struct rp_error *er
                                           .hash = args->policy.hash,
                                           .client_args = client_args,
                                           .show_keys = args->show_keys,
+                                          .part_sample_keys = args->partitions ? (size_t)args->sample_keys : 0,
                                           .audit = &session->audit,
                                           .findings = &findings,
                                           .coverage = session->coverage,
@@ -162,7 +176,8 @@ static int audit_topic(const struct args *args, const struct rp_client_config *c
                        const char *topic)
 {
         struct session session = { .args = args, .topic = topic, .config = config, .policy = policy };
-        struct rp_audit_job job = { .tick = show_progress, .arg = &session };
+        struct rp_audit_job job = { .thread_cnt = (int)args->threads, .open = open_more, .tick = show_progress,
+                                    .arg = &session };
         char label[300];
         struct rp_error err;
         int64_t as_of_ms = rp_wall_clock_ms();
@@ -205,6 +220,12 @@ static int run(void *raw, char **operands, int operand_cnt)
 
         if (!policy)
                 return rp_die("audit", &err);
+        if (args->partitions && (operand_cnt > 1 || args->partition.cnt || args->classes)) {
+                rp_fail(&err, RP_ERR_USAGE, "--partitions makes a part of one topic: give one topic, no --partition and no "
+                        "--classes (which have to see the partitions where keys belong)");
+                kr_policy_free(policy);
+                return rp_die("audit", &err);
+        }
         if (rp_client_config_read(&config, args->client.config_file, args->client.properties.items,
                                   args->client.properties.cnt, args->client.bootstrap, &err) != RP_OK) {
                 kr_policy_free(policy);
@@ -237,7 +258,9 @@ const struct rp_command rp_cmd_audit = {
                 "Counts of records are exact. Counts of keys are exact up to --sample-keys of them, and estimates with\n"
                 "a stated error beyond. Keys are not shown unless --show-keys asks for it.\n\n"
                 "--classes judges each misplaced record as repair does: safe, stale, split, unknown or copied.\n\n"
-                "With --output json one object a line, one a topic; docs/explain.md describes its fields.",
+                "With --output json one object a line, one a topic; docs/explain.md describes its fields.\n\n"
+                "A topic too large for one machine is read in parts: --partitions on each machine, with --output json,\n"
+                "and repartition merge joins what they found. A part's JSON holds the sampled keys.",
         .examples = "  repartition audit orders -b localhost:9092\n"
                     "  repartition audit orders clicks -F cluster.properties --policy keyroute.json\n"
                     "  repartition audit orders -b localhost:9092 --output json | jq .verdict\n",

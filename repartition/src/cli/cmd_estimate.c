@@ -89,11 +89,11 @@ static rp_err_t read_counts(struct session *session, struct rp_error *err)
 
 /* ---- keys of a live topic ---------------------------------------------------------------------------------------- */
 
-static void show_progress(void *arg, uint64_t done, uint64_t total)
+static void show_progress(void *arg, uint64_t done, uint64_t total, uint64_t records)
 {
         struct session *session = arg;
 
-        rp_progress_line_update(&session->line, done, total, 0, rp_clock_ms());
+        rp_progress_line_update(&session->line, done, total, records, rp_clock_ms());
 }
 
 static rp_err_t take_sample(struct session *session, struct rp_audit *audit, struct rp_error *err)

@@ -13,7 +13,8 @@ rp_err_t rp_audit_init(struct rp_audit *audit, const kr_rule_t *rule, int32_t pa
         /* The bytes grow with the keys asked for: a key of 400 bytes or a dozen partitions each. */
         size_t sample_bytes = RP_SAMPLE_BYTES / RP_SAMPLE_KEYS * sample_keys;
 
-        *audit = (struct rp_audit){ .rule = rule, .partition_cnt = partition_cnt, .first_misplaced = NOWHERE };
+        *audit = (struct rp_audit){ .rule = rule, .partition_cnt = partition_cnt, .sample_keys = sample_keys,
+                                    .first_misplaced = NOWHERE };
         audit->partitions = calloc((size_t)partition_cnt, sizeof(*audit->partitions));
         audit->sample = rp_sample_new(sample_keys, sample_bytes > RP_SAMPLE_BYTES ? sample_bytes : RP_SAMPLE_BYTES);
         audit->heavy = rp_heavy_new();
@@ -91,6 +92,41 @@ rp_err_t rp_audit_add(struct rp_audit *audit, const struct rp_record *rec, struc
         } else {
                 audit->empty_keys++;
         }
+        return RP_OK;
+}
+
+static void merge_partition(struct rp_audit_partition *partition, const struct rp_audit_partition *from)
+{
+        partition->records += from->records;
+        partition->bytes += from->bytes;
+        partition->misplaced += from->misplaced;
+        if (from->first_misplaced.partition >= 0 &&
+            (partition->first_misplaced.partition < 0 || from->first_misplaced.offset < partition->first_misplaced.offset))
+                partition->first_misplaced = from->first_misplaced;
+        if (from->last_misplaced.offset > partition->last_misplaced.offset)
+                partition->last_misplaced = from->last_misplaced;
+}
+
+rp_err_t rp_audit_merge(struct rp_audit *audit, const struct rp_audit *from, struct rp_error *err)
+{
+        for (int32_t p = 0; p < audit->partition_cnt; p++)
+                merge_partition(&audit->partitions[p], &from->partitions[p]);
+        audit->records += from->records;
+        audit->bytes += from->bytes;
+        audit->null_keys += from->null_keys;
+        audit->empty_keys += from->empty_keys;
+        audit->keyed += from->keyed;
+        audit->rejected_keys += from->rejected_keys;
+        audit->unresolved_keys += from->unresolved_keys;
+        for (size_t i = 0; i < RP_KEY_OUTCOMES; i++)
+                audit->key_outcomes[i] += from->key_outcomes[i];
+        audit->misplaced += from->misplaced;
+        audit->misplaced_empty_keys += from->misplaced_empty_keys;
+        if (from->first_misplaced.partition >= 0 && is_earlier(&from->first_misplaced, &audit->first_misplaced))
+                audit->first_misplaced = from->first_misplaced;
+        rp_heavy_merge(audit->heavy, from->heavy);
+        if (!rp_sample_merge(audit->sample, from->sample))
+                return rp_fail(err, RP_ERR_FATAL, "out of memory");
         return RP_OK;
 }
 

@@ -41,6 +41,7 @@ enum { RP_KEY_OUTCOMES = 4 }; /* room for each kr_key_outcome_t */
 struct rp_audit {
         const kr_rule_t *rule; /* borrowed */
         int32_t partition_cnt;
+        size_t sample_keys;
         struct rp_audit_partition *partitions;
         uint64_t records, bytes;
         uint64_t null_keys;     /* nobody's partition is wrong for them */
@@ -66,6 +67,12 @@ void rp_audit_release(struct rp_audit *audit);
 
 /** Takes one record in; RP_ERR_FATAL when memory is out. */
 rp_err_t rp_audit_add(struct rp_audit *audit, const struct rp_record *rec, struct rp_error *err);
+
+/**
+ * Adds all that another audit of the same topic by the same rule has taken in, of other records: other partitions, or what
+ * another thread has read. The result is that of one audit of all, but for what the heaviest keys' counts may lack.
+ */
+rp_err_t rp_audit_merge(struct rp_audit *audit, const struct rp_audit *from, struct rp_error *err);
 
 enum { RP_HEAVIEST = 5 };
 

@@ -196,18 +196,36 @@ bool rp_sample_add(rp_sample_t *sample, uint64_t hash, const void *key, size_t k
         return add(sample, hash, key, key_len, &one);
 }
 
+bool rp_sample_put(rp_sample_t *sample, uint64_t hash, const void *key, size_t key_len, const struct rp_cell *cell)
+{
+        return add(sample, hash, key, key_len, cell);
+}
+
+void rp_sample_cut(rp_sample_t *sample, uint64_t threshold)
+{
+        settle(sample);
+        if (sample->dropped && sample->threshold <= threshold)
+                return;
+        sample->threshold = threshold;
+        sample->dropped = true;
+        while (sample->cnt && sample->keys[sample->cnt - 1].hash >= threshold)
+                release_key(&sample->keys[--sample->cnt]);
+        sample->settled = false; /* the slots still name what went */
+        settle(sample);
+}
+
+bool rp_sample_threshold(rp_sample_t *sample, uint64_t *threshold)
+{
+        settle(sample);
+        *threshold = sample->threshold;
+        return sample->dropped;
+}
+
 bool rp_sample_merge(rp_sample_t *sample, rp_sample_t *from)
 {
         settle(from);
-        settle(sample);
-        if (from->dropped && (!sample->dropped || from->threshold < sample->threshold)) {
-                sample->threshold = from->threshold;
-                sample->dropped = true;
-                while (sample->cnt && sample->keys[sample->cnt - 1].hash >= sample->threshold)
-                        release_key(&sample->keys[--sample->cnt]);
-                sample->settled = false; /* the slots still name what went */
-                settle(sample);
-        }
+        if (from->dropped)
+                rp_sample_cut(sample, from->threshold);
         for (size_t i = 0; i < from->cnt; i++) {
                 const struct rp_sample_key *key = &from->keys[i];
 

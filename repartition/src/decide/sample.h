@@ -65,6 +65,15 @@ bool rp_sample_add(rp_sample_t *sample, uint64_t hash, const void *key, size_t k
 /** Adds all that `from` has seen, as if every record of it had been added here. False as rp_sample_add(). */
 bool rp_sample_merge(rp_sample_t *sample, rp_sample_t *from);
 
+/** For who takes up a stored sample: all that is known of one key in one partition. False as rp_sample_add(). */
+bool rp_sample_put(rp_sample_t *sample, uint64_t hash, const void *key, size_t key_len, const struct rp_cell *cell);
+
+/** Lowers the threshold to this one: keys with such a hash or a larger one are dropped, and not taken any more. */
+void rp_sample_cut(rp_sample_t *sample, uint64_t threshold);
+
+/** The smallest hash that had to go. False when there is none: the sample holds every key there was. */
+bool rp_sample_threshold(rp_sample_t *sample, uint64_t *threshold);
+
 /** @returns the sampled keys by rising hash, borrowed until the next rp_sample_add(). *cnt says how many. */
 const struct rp_sample_key *rp_sample_keys(rp_sample_t *sample, size_t *cnt);
 

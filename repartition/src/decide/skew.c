@@ -65,15 +65,15 @@ static void make_room(rp_heavy_t *heavy)
         heavy->cnt = kept;
 }
 
-void rp_heavy_add(rp_heavy_t *heavy, uint64_t hash, const void *key, size_t key_len)
+/* The counter of that key, made with a count of 0 if need be; *is_new tells. */
+static struct rp_heavy_key *take_counter(rp_heavy_t *heavy, uint64_t hash, bool *is_new)
 {
         size_t at = find_slot(heavy, hash);
         struct rp_heavy_key *counter;
 
-        if (heavy->slots[at]) {
-                heavy->counters[heavy->slots[at] - 1].records++;
-                return;
-        }
+        *is_new = !heavy->slots[at];
+        if (!*is_new)
+                return &heavy->counters[heavy->slots[at] - 1];
         if (heavy->cnt == COUNTERS) {
                 make_room(heavy);
                 at = find_slot(heavy, hash);
@@ -81,10 +81,50 @@ void rp_heavy_add(rp_heavy_t *heavy, uint64_t hash, const void *key, size_t key_
         counter = &heavy->counters[heavy->cnt++];
         heavy->slots[at] = (uint16_t)heavy->cnt;
         counter->hash = hash;
-        counter->records = 1;
+        counter->records = 0;
+        return counter;
+}
+
+void rp_heavy_add(rp_heavy_t *heavy, uint64_t hash, const void *key, size_t key_len)
+{
+        bool is_new;
+        struct rp_heavy_key *counter = take_counter(heavy, hash, &is_new);
+
+        counter->records++;
+        if (!is_new)
+                return;
         counter->key_len = key_len;
         if (key_len)
                 memcpy(counter->key, key, key_len < RP_HEAVY_KEY_MAX ? key_len : RP_HEAVY_KEY_MAX);
+}
+
+void rp_heavy_put(rp_heavy_t *heavy, const struct rp_heavy_key *from)
+{
+        bool is_new;
+        struct rp_heavy_key *counter = take_counter(heavy, from->hash, &is_new);
+
+        counter->records += from->records;
+        if (!is_new)
+                return;
+        counter->key_len = from->key_len;
+        memcpy(counter->key, from->key, sizeof(counter->key));
+}
+
+void rp_heavy_widen(rp_heavy_t *heavy, uint64_t error)
+{
+        heavy->error += error;
+}
+
+const struct rp_heavy_key *rp_heavy_at(const rp_heavy_t *heavy, size_t i)
+{
+        return i < heavy->cnt ? &heavy->counters[i] : NULL;
+}
+
+void rp_heavy_merge(rp_heavy_t *heavy, const rp_heavy_t *from)
+{
+        for (size_t i = 0; i < from->cnt; i++)
+                rp_heavy_put(heavy, &from->counters[i]);
+        rp_heavy_widen(heavy, from->error);
 }
 
 uint64_t rp_heavy_error(const rp_heavy_t *heavy)

@@ -33,6 +33,18 @@ void rp_heavy_free(rp_heavy_t *heavy);
 /** Counts one record. hash identifies the key (rp_sample_hash()). Allocates nothing. */
 void rp_heavy_add(rp_heavy_t *heavy, uint64_t hash, const void *key, size_t key_len);
 
+/** Adds a counter of another collection, for who takes up a stored one. Its key may be cut to RP_HEAVY_KEY_MAX bytes. */
+void rp_heavy_put(rp_heavy_t *heavy, const struct rp_heavy_key *counter);
+
+/** Adds to the error, likewise. */
+void rp_heavy_widen(rp_heavy_t *heavy, uint64_t error);
+
+/** @returns the i-th counter in no certain order, borrowed until the next change; NULL past the last. */
+const struct rp_heavy_key *rp_heavy_at(const rp_heavy_t *heavy, size_t i);
+
+/** Adds all that `from` has counted. Counts and errors add up, and so does the bound on the error. */
+void rp_heavy_merge(rp_heavy_t *heavy, const rp_heavy_t *from);
+
 /** Most records by which any count may be too low; 0 while every key has a counter. */
 uint64_t rp_heavy_error(const rp_heavy_t *heavy);
 

@@ -1,16 +1,24 @@
-/** Reads what a topic holds now, once, in any order, and takes it in. Knows no Kafka: any rp_source will do. */
+/**
+ * Reads what a topic holds now, once, in any order, and takes it in. Several threads read some of the partitions each, into
+ * audits of their own that are merged in the end. Knows no Kafka: any rp_source will do.
+ */
 #ifndef RP_JOB_AUDIT_H
 #define RP_JOB_AUDIT_H
 
 #include "decide/audit.h"
 #include "io/source.h"
 
+enum { RP_AUDIT_THREADS_MAX = 256 };
+
 struct rp_audit_job {
         struct rp_source *source;
         struct rp_audit *audit;       /* initialised for the source's partition count */
         struct rp_coverage *coverage; /* one a partition; `skipped` is set by the caller, the rest is filled */
-        /** Called often, for a progress line: offsets done and to do. May be NULL. */
-        void (*tick)(void *arg, uint64_t done, uint64_t total);
+        int thread_cnt;               /* 0 is 1; with more, each reads some of the partitions by a source of its own */
+        /** Opens one more source of the topic, for one of several threads. */
+        rp_err_t (*open)(void *arg, struct rp_source **source, struct rp_error *err);
+        /** Called often, for a progress line: offsets done and to do, and records so far. May be NULL. */
+        void (*tick)(void *arg, uint64_t done, uint64_t total, uint64_t records);
         void *arg;
 };
 

@@ -20,6 +20,7 @@ struct rp_audit_report {
         const char *hash;        /* of --hash; or NULL */
         const char *client_args; /* -b and -F as the user gave them, for commands to copy; "" when none */
         bool show_keys;          /* keys may be personal data */
+        size_t part_sample_keys; /* 0; or the sample's limit, and JSON holds all that is needed to merge it with others */
         const struct rp_audit *audit;
         const struct rp_findings *findings;
         const struct rp_coverage *coverage; /* by partition; of a topic */

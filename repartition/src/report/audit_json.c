@@ -1,5 +1,6 @@
 #include "report/audit.h"
 
+#include "report/audit_part.h"
 #include "report/classes.h"
 #include "report/json.h"
 
@@ -227,5 +228,7 @@ json_t *rp_audit_report_json(const struct rp_audit_report *report)
         json_object_set_new(json, "per_partition", partitions_json(report));
         if (report->is_topic && audit->misplaced)
                 json_object_set_new(json, "mend", command_json(report));
+        if (report->part_sample_keys)
+                json_object_set_new(json, "part", rp_audit_part_json(report, report->part_sample_keys));
         return json;
 }
