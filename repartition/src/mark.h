@@ -5,6 +5,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/** Times that are none, by the protocol's own values: a partition's beginning, and its (last stable) end. */
+#define RP_TIME_EARLIEST INT64_C(-2)
+#define RP_TIME_LATEST INT64_C(-1)
+
 /** Offsets first .. end-1 of one partition. */
 struct rp_range {
         int64_t first;

@@ -346,7 +346,8 @@ static struct rp_copy_action recover(struct rp_copy *copy, const struct rp_copy_
         bool is_mendable = answer->code == RP_ERR_RETRY || answer->code == RP_ERR_ABORT_BATCH ||
                            answer->code == RP_ERR_FATAL;
 
-        if (!is_mendable && !(answer->code == RP_ERR_FENCED && copy->config.form == RP_COPY_GROUP))
+        if (!is_mendable &&
+            !(answer->code == RP_ERR_FENCED && copy->config.form == RP_COPY_GROUP && !copy->config.is_named))
                 return give_up(copy, answer);
         if (answer->err)
                 cause = *answer->err;

@@ -46,6 +46,7 @@ struct rp_copy_config {
         int64_t transaction_ms;       /* longest time a transaction stays open; see rp_transaction_pace_ms() */
         uint64_t transaction_bytes;   /* most bytes in one, 0: any. Judged between runs of records, so it is passed by one run */
         uint64_t transaction_records; /* most records in one, 0: any; likewise */
+        bool is_named;                /* GROUP: the producer's name is not this run's alone, so being fenced is the end */
 };
 
 /** What the loop is to do. Every action is answered once, by rp_copy_answer(). */

@@ -34,10 +34,6 @@ struct rp_group_event {
         size_t partition_cnt;            /* the others: at least 1 */
 };
 
-/** Places for locate(), with the protocol's own values. */
-#define RP_GROUP_LATEST (-1)
-#define RP_GROUP_EARLIEST (-2)
-
 struct rp_group;
 
 struct rp_group_ops {
@@ -72,7 +68,7 @@ struct rp_group_ops {
 
         /**
          * Fills each mark's `next` with the first offset whose record is of time_ms or later, the end where there is none;
-         * or with the beginning (RP_GROUP_EARLIEST) or the last stable offset (RP_GROUP_LATEST).
+         * or with the beginning (RP_TIME_EARLIEST) or the last stable offset (RP_TIME_LATEST).
          */
         rp_err_t (*locate)(struct rp_group *group, int64_t time_ms, struct rp_mark *marks, size_t cnt, int timeout_ms,
                            struct rp_error *err);

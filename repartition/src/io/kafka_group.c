@@ -187,9 +187,12 @@ static rp_err_t take_error(struct kafka_group *group, const rd_kafka_message_t *
                 return rp_fail(err, RP_ERR_USAGE, "group \"%s\" has members of another kind: they share partitions by another "
                                "protocol than cooperative-sticky. Choose a group of your own by --job", group->name);
         default:
-                if (rp_err_from_kafka(message->err) != RP_ERR_RETRY)
-                        return rp_fail(err, rp_err_from_kafka(message->err), "group \"%s\" cannot read topic \"%s\": %s",
-                                       group->name, group->topic, reason);
+                if (rp_err_from_kafka(message->err) != RP_ERR_RETRY) {
+                        rp_fail(err, rp_err_from_kafka(message->err), "group \"%s\" cannot read topic \"%s\": %s",
+                                group->name, group->topic, reason);
+                        rp_client_append_right(&group->client, message->err, err->text, sizeof(err->text));
+                        return err->code;
+                }
         }
         snprintf(group->client.trouble, sizeof(group->client.trouble), "%s", reason);
         return RP_OK;
@@ -501,7 +504,7 @@ static rp_err_t group_locate(struct rp_group *base, int64_t time_ms, struct rp_m
                 lacks_some |= marks[i].next < 0; /* nothing is as late as that */
         }
         if (rc == RP_OK && lacks_some)
-                rc = rp_offsets_list(&group->client, group->topic, RP_GROUP_LATEST, timeout_ms, list, err);
+                rc = rp_offsets_list(&group->client, group->topic, RP_TIME_LATEST, timeout_ms, list, err);
         for (size_t i = 0; rc == RP_OK && i < cnt; i++)
                 if (marks[i].next < 0)
                         marks[i].next = list->elems[i].offset;
@@ -527,54 +530,6 @@ static int64_t group_end(struct rp_group *base, int32_t partition)
         if (rd_kafka_get_watermark_offsets(group->client.rk, group->topic, partition, &low, &high) || high < 0)
                 return -1;
         return high;
-}
-
-/* ListConsumerGroupOffsets does not wait for open transactions, unless it is asked to. */
-rp_err_t rp_kafka_group_peek(struct rp_group *base, struct rp_progress *progress, int timeout_ms, struct rp_error *err)
-{
-        struct kafka_group *group = self(base);
-        rd_kafka_ListConsumerGroupOffsets_t *wanted = rd_kafka_ListConsumerGroupOffsets_new(group->name, NULL);
-        rd_kafka_AdminOptions_t *options = rd_kafka_AdminOptions_new(group->client.rk, RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPOFFSETS);
-        rd_kafka_queue_t *queue = rd_kafka_queue_new(group->client.rk);
-        const rd_kafka_ListConsumerGroupOffsets_result_t *result = NULL;
-        const rd_kafka_group_result_t **groups = NULL;
-        rd_kafka_event_t *event;
-        size_t cnt = 0;
-        char text[128];
-        rp_err_t rc;
-
-        rd_kafka_AdminOptions_set_request_timeout(options, timeout_ms, text, sizeof(text));
-        rd_kafka_ListConsumerGroupOffsets(group->client.rk, &wanted, 1, options, queue);
-        event = rd_kafka_queue_poll(queue, timeout_ms + 1000);
-        rc = rp_fail_resp(err, &group->client, event ? rd_kafka_event_error(event) : RD_KAFKA_RESP_ERR__TIMED_OUT,
-                          "cannot read what group \"%s\" has stored", group->name);
-        if (rc == RP_OK && (result = rd_kafka_event_ListConsumerGroupOffsets_result(event)))
-                groups = rd_kafka_ListConsumerGroupOffsets_result_groups(result, &cnt);
-        for (size_t i = 0; rc == RP_OK && i < cnt; i++) {
-                const rd_kafka_error_t *kerr = rd_kafka_group_result_error(groups[i]);
-                const rd_kafka_topic_partition_list_t *list = rd_kafka_group_result_partitions(groups[i]);
-
-                if (kerr)
-                        rc = rp_fail_resp(err, &group->client, rd_kafka_error_code(kerr),
-                                          "cannot read what group \"%s\" has stored", group->name);
-                for (int at = 0; rc == RP_OK && list && at < list->cnt; at++) {
-                        const rd_kafka_topic_partition_t *one = &list->elems[at];
-                        char *note;
-
-                        if (strcmp(one->topic, group->topic) != 0 || one->partition >= progress->cnt || one->offset < 0)
-                                continue;
-                        note = one->metadata_size ? strndup(one->metadata, one->metadata_size) : NULL;
-                        if (!rp_progress_set(progress, one->partition, one->offset, note))
-                                rc = rp_fail(err, RP_ERR_FATAL, "out of memory");
-                        free(note);
-                }
-        }
-        if (event)
-                rd_kafka_event_destroy(event);
-        rd_kafka_queue_destroy(queue);
-        rd_kafka_AdminOptions_destroy(options);
-        rd_kafka_ListConsumerGroupOffsets_destroy(wanted);
-        return rc;
 }
 
 /* ---- who we are -------------------------------------------------------------------------------------------------- */
@@ -708,12 +663,14 @@ static rp_err_t join(struct kafka_group *group, const struct rp_kafka_group_conf
         rc = rp_cluster_topic(&group->client, config->topic,
                               config->timeout_ms < CONNECT_MS ? config->timeout_ms : CONNECT_MS, &info, err);
         if (rc != RP_OK)
-                return rc;
+                return rp_client_judge_silence(&group->client, err);
         if (!info.exists)
                 return rp_cluster_fail_absent(&group->client, config->topic, CONNECT_MS, err);
         group->base.partition_cnt = info.partition_cnt;
         topics = rd_kafka_topic_partition_list_new(1);
         rd_kafka_topic_partition_list_add(topics, group->topic, RD_KAFKA_PARTITION_UA);
+        rp_client_needs(&group->client, RP_RESOURCE_GROUP, "Read", group->name);
+        rp_client_needs(&group->client, RP_RESOURCE_TOPIC, "Read", group->topic);
         kerr = rd_kafka_subscribe(group->client.rk, topics);
         rd_kafka_topic_partition_list_destroy(topics);
         return kerr ? rp_fail_resp(err, &group->client, kerr, "cannot join group \"%s\"", group->name) : RP_OK;

@@ -35,10 +35,12 @@ const char *rp_kafka_group_regime(const struct rp_group *group);
 struct rp_client *rp_kafka_group_client(struct rp_group *group);
 
 /**
- * What is stored for every partition of the topic, by whatever member, unstable too: to tell a new group from an old one.
- * @param progress  has an element for each partition of the topic
+ * What a group has stored for the topic's partitions, by whatever member, as seen from outside: what a transaction that is
+ * open would change is not waited for. Tells a new group from an old one.
+ * @param progress  its elements are the partitions that are looked at
  */
-rp_err_t rp_kafka_group_peek(struct rp_group *group, struct rp_progress *progress, int timeout_ms, struct rp_error *err);
+rp_err_t rp_kafka_group_peek(struct rp_client *client, const char *group, const char *topic, struct rp_progress *progress,
+                             int timeout_ms, struct rp_error *err);
 
 #ifdef RP_WITH_RDKAFKA
 /**

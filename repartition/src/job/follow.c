@@ -140,7 +140,10 @@ static void append(struct loop *loop, struct rp_copy_answer *answer)
                 if (to >= 0) {
                         answer->records++;
                         answer->bytes += rec->key_len + rec->value_len;
-                        answer->code = sink->ops->append(sink, rec, to, loop->err);
+                        if (loop->job->dress)
+                                rec = loop->job->dress(loop->job->arg, rec);
+                        answer->code = rec ? sink->ops->append(sink, rec, to, loop->err)
+                                           : rp_fail(loop->err, RP_ERR_FATAL, "out of memory");
                 } else if (to == RP_REFUSE) {
                         answer->code = loop->err->code;
                 }
@@ -221,8 +224,6 @@ static struct rp_copy_answer perform(struct loop *loop, const struct rp_copy_act
         default: /* asked for in passes only */
                 answer.code = rp_fail(loop->err, RP_ERR_FATAL, "a group's loop cannot do this (%d)", (int)action->what);
         }
-        if (answer.code == RP_ERR_FENCED && loop->job->is_alone)
-                answer.code = loop->err->code = RP_ERR_ABORT_BATCH;
         /* While records flow, one look at the clock a run is enough. */
         if (action->what != RP_COPY_TAKE || !answer.cnt)
                 loop->now_ms = rp_clock_ms();
@@ -264,7 +265,9 @@ static void look_around(struct loop *loop, struct rp_copy_answer *answer)
         const struct rp_follow *job = loop->job;
 
         if (job->hold)
-                answer->hold_ms = job->hold(job->arg, answer->bytes, answer->records);
+                answer->hold_ms = job->hold(job->hold_arg, answer->bytes, answer->records);
+        if (job->transaction_ms_now)
+                answer->transaction_ms = *job->transaction_ms_now;
         if (loop->now_ms - loop->looked_ms >= STATUS_MS)
                 look_at_self(loop);
         if (loop->stop.code == RP_OK)
@@ -308,7 +311,7 @@ rp_err_t rp_follow_run(const struct rp_follow *follow, struct rp_copy_stats *sta
         struct rp_copy_config config = {
                 .form = RP_COPY_GROUP, .partition_cnt = follow->group->partition_cnt, .topic = follow->group->topic,
                 .transaction_ms = follow->transaction_ms, .transaction_bytes = follow->transaction_bytes,
-                .transaction_records = follow->transaction_records,
+                .transaction_records = follow->transaction_records, .is_named = follow->is_named,
         };
         struct rp_error ignored;
         rp_err_t rc;

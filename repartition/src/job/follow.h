@@ -36,7 +36,8 @@ struct rp_follow {
         int64_t transaction_ms;       /* longest time a transaction stays open */
         uint64_t transaction_bytes, transaction_records; /* most in one, 0: any; passed by one run of records at most */
         const char *note;             /* stored beside every offset */
-        bool is_alone;                /* nobody else can have the sink's name: being fenced is but an uncertain outcome */
+        bool is_named;                /* another instance can have the sink's name; else being fenced is but an uncertain
+                                         outcome, as when a transaction was open for too long */
 
         /**
          * What becomes of a run of records of one partition, in order: verdicts[i] is a partition of the target, RP_SKIP,
@@ -46,14 +47,19 @@ struct rp_follow {
          */
         rp_err_t (*judge)(void *arg, const struct rp_record *records, size_t cnt, int32_t *verdicts, struct rp_error *err);
 
+        /** The record as it is written, such as with one more header; NULL when out of memory. NULL: as it is. */
+        const struct rp_record *(*dress)(void *arg, const struct rp_record *rec);
+
         /** The records judged since the last call are committed, or void and will be judged again. May be NULL. */
         void (*settled)(void *arg, bool is_committed);
 
         /** Where to begin in partitions for which nothing is stored: fills `next` of each mark. */
         rp_err_t (*begin_at)(void *arg, struct rp_mark *marks, size_t cnt, struct rp_error *err);
 
-        /** How long to wait before more is read, in ms; 0: go on. Told what was written since. May be NULL. */
+        /** As in job/copier.h. May be NULL. */
         int64_t (*hold)(void *arg, uint64_t bytes, uint64_t records);
+        void *hold_arg;
+        const int64_t *transaction_ms_now; /* in force instead of transaction_ms, looked at after hold; NULL: that one */
 
         /**
          * Called often. @returns false to commit what is open and stop; with *err filled when that is to be an error,

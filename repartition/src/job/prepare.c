@@ -88,28 +88,23 @@ static rp_err_t compare_settings(const struct rp_preparation *preparation, const
         return RP_OK;
 }
 
-/* The source's settings but for lists of its own replicas, then what the user wants otherwise. */
-static rp_err_t derive_settings(struct rp_preparation *preparation, const struct rp_prepare_config *config,
-                                struct rp_error *err)
+rp_err_t rp_derive_settings(struct rp_settings *to, const struct rp_settings *from, const char *const *wanted,
+                            size_t wanted_cnt, struct rp_error *err)
 {
-        const struct rp_settings *from = &preparation->source_settings;
-
         for (size_t i = 0; i < from->cnt; i++) {
-                struct rp_settings *to = &preparation->target_settings;
-
                 if (strstr(from->items[i].name, ".throttled.replicas"))
                         continue;
                 if (!rp_settings_set(to, from->items[i].name, from->items[i].value))
                         return rp_fail(err, RP_ERR_FATAL, "out of memory");
                 to->items[to->cnt - 1].is_own = from->items[i].is_own;
         }
-        for (size_t i = 0; i < config->setting_cnt; i++) {
+        for (size_t i = 0; i < wanted_cnt; i++) {
                 const char *value;
                 char name[128];
 
-                if (parse_setting(config->settings[i], name, sizeof(name), &value, err) != RP_OK)
+                if (parse_setting(wanted[i], name, sizeof(name), &value, err) != RP_OK)
                         return err->code;
-                if (!rp_settings_set(&preparation->target_settings, name, value))
+                if (!rp_settings_set(to, name, value))
                         return rp_fail(err, RP_ERR_FATAL, "out of memory");
         }
         return RP_OK;
@@ -277,7 +272,8 @@ static rp_err_t ask_topics(struct rp_preparation *preparation, const struct rp_p
         if (rc == RP_OK && knows && target.exists)
                 rc = rp_cluster_settings(client, config->target, config->timeout_ms, &preparation->target_settings, err);
         if (rc == RP_OK && !target.exists)
-                rc = derive_settings(preparation, config, err);
+                rc = rp_derive_settings(&preparation->target_settings, &preparation->source_settings, config->settings,
+                                        config->setting_cnt, err);
         if (rc != RP_OK)
                 return rc;
         if (!target.exists && !knows)

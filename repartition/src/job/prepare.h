@@ -61,6 +61,13 @@ rp_err_t rp_preparation_await_target(const struct rp_prepare_config *config, str
 
 void rp_preparation_release(struct rp_preparation *preparation);
 
+/**
+ * The settings of a target that is created: the source's, but for lists of its own replicas, then what the user wants
+ * otherwise. @returns RP_ERR_USAGE for a wish that is not NAME=VALUE.
+ */
+rp_err_t rp_derive_settings(struct rp_settings *to, const struct rp_settings *from, const char *const *wanted,
+                            size_t wanted_cnt, struct rp_error *err);
+
 /** The name under which a rewrite of source into target keeps its progress, unless the user names another. */
 void rp_job_default_name(char *out, size_t size, const char *source, const char *target);
 

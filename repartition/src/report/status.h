@@ -12,7 +12,8 @@
 
 /**
  * One of a job's own counters. Names are Prometheus' without the prefix keyroute_, such as "transactions_total" with the
- * label outcome="committed"; the status says transactions_committed. All with one name stand together.
+ * label outcome="committed"; the status says transactions_committed. All with one name stand together. One whose name does
+ * not end in _total may fall as well.
  */
 struct rp_counter {
         const char *name, *help; /* static storage, as all of these */

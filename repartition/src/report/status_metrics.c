@@ -80,6 +80,13 @@ static void print_job(struct metrics *metrics, const struct rp_status *status)
                     status->updated_ms);
 }
 
+static bool is_total(const char *name)
+{
+        size_t len = strlen(name), tail = strlen("_total");
+
+        return len > tail && !strcmp(name + len - tail, "_total");
+}
+
 static void print_progress(struct metrics *metrics, const struct rp_status *status)
 {
         if (status->total) {
@@ -95,8 +102,8 @@ static void print_progress(struct metrics *metrics, const struct rp_status *stat
         for (size_t i = 0; i < status->counter_cnt; i++) {
                 const struct rp_counter *counter = &status->counters[i];
 
-                print_whole(metrics, counter->name, "counter", counter->help, counter->label, counter->value_of_label,
-                            counter->value);
+                print_whole(metrics, counter->name, is_total(counter->name) ? "counter" : "gauge", counter->help, counter->label,
+                            counter->value_of_label, counter->value);
         }
 }
 

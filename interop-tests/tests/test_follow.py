@@ -1,0 +1,424 @@
+"""follow on a real Kafka: any number of instances, killed, stopped, joining and leaving; every record once, in order."""
+
+import json
+import signal
+import subprocess
+import time
+from collections import defaultdict
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+from records import end_offsets, java_partition, read, stored_progress
+from support import unique
+
+START_MS = int(time.time() * 1000) - 600_000
+QUICK = ("-X", "session.timeout.ms=6000", "-X", "heartbeat.interval.ms=300", "-X", "topic.metadata.refresh.interval.ms=1000")
+SMALL = ("--transaction-ms", 100)
+
+
+@pytest.fixture
+def target():
+    return unique("followed")
+
+
+class Writer:
+    """Numbered records, key by key; knows what it wrote."""
+
+    def __init__(self, bootstrap, topic, partitions, keys=500, place=java_partition):
+        self.p = Producer({"bootstrap.servers": bootstrap, "linger.ms": 5, "enable.idempotence": True,
+                           "queue.buffering.max.messages": 1000000})
+        self.topic, self.partitions, self.keys, self.place, self.written = topic, partitions, keys, place, 0
+
+    def write(self, count):
+        for i in range(self.written, self.written + count):
+            key = b"key-%d" % (i % self.keys)
+            self.p.produce(self.topic, key=key, value=b"%d" % i, partition=self.place(key, self.partitions),
+                           timestamp=START_MS + i)
+            if i % 2000 == 0:
+                self.p.poll(0)
+        self.written += count
+        assert self.p.flush(60) == 0
+        return self
+
+    def assert_followed(self, bootstrap, target, partitions):
+        """Every record once, each key in its place and in order."""
+        found = read(bootstrap, target)
+        numbers = sorted(int(r.value) for r in found)
+        assert len(numbers) == len(set(numbers)), f"doubles: {[n for n in set(numbers) if numbers.count(n) > 1][:5]}"
+        assert numbers == list(range(self.written))
+        sequences = defaultdict(list)
+        for record in found:
+            assert record.partition == java_partition(record.key, partitions)
+            assert record.timestamp == START_MS + int(record.value)
+            sequences[record.key].append(int(record.value))
+        for key, sequence in sequences.items():
+            assert sequence == sorted(sequence), f"{key} is out of order"
+
+
+class Daemons:
+    """Instances of one follow job."""
+
+    def __init__(self, repartition, *args, librdkafka=None):
+        self.repartition, self.args, self.librdkafka, self.running = repartition, args, librdkafka, []
+
+    def start(self, *more):
+        process = self.repartition.start("follow", *self.args, *more, "--execute", "--output", "json", *QUICK,
+                                         librdkafka=self.librdkafka, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.running.append(process)
+        return process
+
+    def kill(self, process):
+        process.kill()
+        process.communicate()
+        self.running.remove(process)
+
+    def end(self, process, sig=signal.SIGTERM):
+        """In order. @returns its result."""
+        process.send_signal(sig)
+        out, err = process.communicate(timeout=60)
+        self.running.remove(process)
+        assert process.returncode == 128 + sig, err.decode()
+        return json.loads(out)["result"]
+
+    def end_all(self):
+        return [self.end(process) for process in list(self.running)]
+
+
+@pytest.fixture
+def daemons(repartition):
+    made = []
+
+    def make(*args, **options):
+        made.append(Daemons(repartition, *args, **options))
+        return made[-1]
+
+    yield make
+    for group in made:
+        for process in group.running:
+            process.send_signal(signal.SIGCONT)
+            process.kill()
+            process.communicate()
+
+
+def await_lag_zero(bootstrap, topic, job, seconds=90, daemons=None):
+    """Until the group has stored the very ends of the topic's partitions, control records and all."""
+    deadline = time.monotonic() + seconds
+    while True:
+        ends, stored = sum(end_offsets(bootstrap, topic)), stored_progress(bootstrap, topic, job)
+        if stored >= ends:
+            assert stored == ends
+            return
+        for process in daemons.running if daemons else []:
+            if process.poll() is not None:
+                pytest.fail(f"ended with {process.returncode}: {process.communicate()[1].decode()}")
+        assert time.monotonic() < deadline, f"{ends - stored} records behind after {seconds} s"
+        time.sleep(0.2)
+
+
+def members(kafka, job):
+    """The group's members, as the cluster lists them."""
+    found = AdminClient({"bootstrap.servers": kafka.bootstrap}).list_groups(job, 30)
+    return [member.id for group in found for member in group.members]
+
+
+def holders(kafka, job):
+    """How many members have partitions: an assignment without topics has ten bytes."""
+    found = AdminClient({"bootstrap.servers": kafka.bootstrap}).list_groups(job, 30)
+    return sum(len(member.assignment) > 10 for group in found for member in group.members)
+
+
+def job_of(source, target):
+    return f"keyroute.follow.{source}.{target}"
+
+
+# ---------------------------------------------------------------- one instance
+
+
+def test_follows_what_is_there_and_what_comes(kafka, topic, target, daemons, librdkafka):
+    source = topic("live", partitions=6)
+    writer = Writer(kafka.bootstrap, source, 6).write(5000)
+    group = daemons(source, target, "--partitions", 10, "-b", kafka.bootstrap, librdkafka=librdkafka)
+    first = group.start()
+    await_lag_zero(kafka.bootstrap, source, job_of(source, target), daemons=group)
+    writer.write(5000)
+    await_lag_zero(kafka.bootstrap, source, job_of(source, target), daemons=group)
+    result = group.end(first)
+    assert result["records"] == 10000 and result["refused"] == 0 and result["lag"] == 0
+    assert members(kafka, job_of(source, target)) == []  # it left: nobody has to wait for its session
+    writer.write(3000)  # and goes on where it stopped
+    second = group.start()
+    await_lag_zero(kafka.bootstrap, source, job_of(source, target), daemons=group)
+    assert group.end(second)["records"] == 3000
+    writer.assert_followed(kafka.bootstrap, target, 10)
+
+
+def test_transactions_in_the_source_end_with_no_lag(kafka, topic, target, daemons):
+    """Aborted records are not followed, and control records at the very end do not look like lag."""
+    source = topic("transactions", partitions=3)
+    p = Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": unique("writer")})
+    p.init_transactions(30)
+    for round_ in range(9):
+        p.begin_transaction()
+        for i in range(60):
+            p.produce(source, key=b"k%d" % i, value=b"%d" % (60 * (round_ // 3) + i), partition=i % 3)
+        p.flush(30)
+        (p.commit_transaction if round_ % 3 == 1 else p.abort_transaction)(30)
+    group = daemons(source, target, "--partitions", 4, "-b", kafka.bootstrap)
+    first = group.start()
+    await_lag_zero(kafka.bootstrap, source, job_of(source, target), daemons=group)
+    assert group.end(first)["records"] == 180
+    assert sorted(int(r.value) for r in read(kafka.bootstrap, target)) == list(range(180))
+
+
+def test_sigterm_ends_a_full_stream_at_once(kafka, topic, target, daemons):
+    source = topic("stop", partitions=6)
+    writer = Writer(kafka.bootstrap, source, 6).write(200_000)
+    group = daemons(source, target, "--partitions", 5, "-b", kafka.bootstrap)
+    done = 0
+    while done < 200_000:
+        process = group.start("-X", "queue.buffering.max.messages=500", *SMALL)
+        deadline = time.monotonic() + 60
+        while stored_progress(kafka.bootstrap, source, job_of(source, target)) <= done and time.monotonic() < deadline:
+            time.sleep(0.05)
+        group.end(process)
+        assert members(kafka, job_of(source, target)) == []
+        before, done = done, stored_progress(kafka.bootstrap, source, job_of(source, target))
+        assert done > before
+        if before:
+            process = group.start()
+            await_lag_zero(kafka.bootstrap, source, job_of(source, target), daemons=group)
+            group.end(process)
+            break
+    writer.assert_followed(kafka.bootstrap, target, 5)
+
+
+# ---------------------------------------------------------------- several
+
+
+class Reader:
+    """A committed reader of the target that runs all the while and must never see a record twice."""
+
+    def __init__(self, bootstrap, topic, partitions):
+        self.c = Consumer({"bootstrap.servers": bootstrap, "group.id": unique("reader"), "auto.offset.reset": "earliest",
+                           "isolation.level": "read_committed", "enable.auto.commit": False})
+        self.c.assign([TopicPartition(topic, p, 0) for p in range(partitions)])
+        self.seen = set()
+
+    def look(self, seconds=0.2):
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            for message in self.c.consume(5000, 0.05):
+                assert not message.error(), message.error()
+                assert message.value() not in self.seen, f"record {message.value()} is there twice"
+                self.seen.add(message.value())
+        return len(self.seen)
+
+    def await_all(self, count, seconds=90):
+        deadline = time.monotonic() + seconds
+        while self.look() < count:
+            assert time.monotonic() < deadline, f"only {len(self.seen)} of {count} records"
+        self.c.close()
+
+
+def test_three_instances_one_killed(kafka, topic, target, daemons, repartition):
+    """Must show: no loss, no double, lag back to zero."""
+    source = topic("three", partitions=12)
+    kafka.create(target, 7)
+    writer = Writer(kafka.bootstrap, source, 12).write(1000)
+    group = daemons(source, target, "-b", kafka.bootstrap, *SMALL)
+    running = [group.start() for _ in range(3)]
+    reader = Reader(kafka.bootstrap, target, 7)
+    job = job_of(source, target)
+    await_lag_zero(kafka.bootstrap, source, job, daemons=group)
+    while len(members(kafka, job)) < 3:
+        reader.look()
+    for round_ in range(12):
+        writer.write(3000)
+        reader.look()
+        if round_ == 4:
+            group.kill(running[0])
+    await_lag_zero(kafka.bootstrap, source, job, daemons=group)
+    results = group.end_all()
+    reader.await_all(writer.written)
+    writer.assert_followed(kafka.bootstrap, target, 7)
+    assert all(result["records"] > 0 for result in results)
+    assert members(kafka, job) == []
+
+
+@pytest.mark.parametrize("stopped_s", [9, 20], ids=["past the session", "past the transaction's timeout, too"])
+def test_a_zombie_shows_nothing_after_its_partitions_were_given_away(kafka, topic, target, daemons, stopped_s):
+    source = topic("zombie", partitions=6)
+    kafka.create(target, 4)
+    writer = Writer(kafka.bootstrap, source, 6).write(1000)
+    group = daemons(source, target, "-b", kafka.bootstrap, "--transaction-ms", 2000)
+    zombie, other = group.start("-X", "queue.buffering.max.messages=100"), group.start()
+    reader, job = Reader(kafka.bootstrap, target, 4), job_of(source, target)
+    await_lag_zero(kafka.bootstrap, source, job, daemons=group)
+    while len(members(kafka, job)) < 2:
+        reader.look()
+    writer.write(60_000)
+    reader.look(0.3)
+    zombie.send_signal(signal.SIGSTOP)
+    writer.write(5000)
+    reader.look(stopped_s)
+    zombie.send_signal(signal.SIGCONT)
+    writer.write(5000)
+    await_lag_zero(kafka.bootstrap, source, job, daemons=group)
+    reader.await_all(writer.written)
+    assert zombie.poll() is None and other.poll() is None  # it joined again
+    while len(members(kafka, job)) < 2:
+        time.sleep(0.1)
+    lost = group.end(zombie)["partitions_lost"]
+    assert lost == 3
+    group.end(other)
+    writer.assert_followed(kafka.bootstrap, target, 4)
+
+
+def test_members_come_and_go_every_second(kafka, topic, target, daemons):
+    source = topic("churn", partitions=8)
+    kafka.create(target, 5)
+    writer = Writer(kafka.bootstrap, source, 8).write(1000)
+    group = daemons(source, target, "-b", kafka.bootstrap, *SMALL)
+    stays = group.start()
+    reader, job = Reader(kafka.bootstrap, target, 5), job_of(source, target)
+    await_lag_zero(kafka.bootstrap, source, job, daemons=group)
+    for round_ in range(10):
+        comes = group.start()
+        writer.write(1500)
+        reader.look(1)
+        while holders(kafka, job) < 2:
+            reader.look(0.1)
+        if round_ % 5 == 3:
+            group.kill(comes)  # its partitions wait for the session to end
+        else:
+            group.end(comes)
+        writer.write(500)
+        reader.look(0.3)
+    await_lag_zero(kafka.bootstrap, source, job, daemons=group)
+    assert group.end(stays)["rebalances"] >= 10
+    reader.await_all(writer.written)
+    writer.assert_followed(kafka.bootstrap, target, 5)
+
+
+def test_a_killed_instance_comes_back_under_its_name(kafka, topic, target, daemons):
+    """With a name its own open transaction is ended by the new start, and a twin is fenced with exit code 4."""
+    source = topic("named", partitions=4)
+    kafka.create(target, 3)
+    writer = Writer(kafka.bootstrap, source, 4).write(20_000)
+    group = daemons(source, target, "-b", kafka.bootstrap, "--instance", "a", *SMALL)
+    job, progress = job_of(source, target), -1
+    for _ in range(3):
+        process = group.start("-X", "queue.buffering.max.messages=100")
+        deadline = time.monotonic() + 60
+        while stored_progress(kafka.bootstrap, source, job) <= progress and time.monotonic() < deadline:
+            time.sleep(0.05)
+        progress = stored_progress(kafka.bootstrap, source, job)
+        group.kill(process)
+    first = group.start()
+    await_lag_zero(kafka.bootstrap, source, job, daemons=group)
+    twin = group.start()
+    while True:
+        writer.write(100)
+        try:
+            first.wait(0.5)
+            break
+        except subprocess.TimeoutExpired:
+            pass
+    assert first.returncode == 4, first.communicate()
+    group.running.remove(first)
+    await_lag_zero(kafka.bootstrap, source, job, daemons=group)
+    group.end(twin)
+    writer.assert_followed(kafka.bootstrap, target, 3)
+
+
+# ---------------------------------------------------------------- topics that change, and what is refused
+
+
+def test_partitions_that_the_source_gets_are_followed(kafka, topic, target, daemons):
+    source = topic("grows", partitions=3)
+    kafka.create(target, 4)
+    writer = Writer(kafka.bootstrap, source, 3).write(3000)
+    group = daemons(source, target, "-b", kafka.bootstrap, "--from", "earliest")
+    process, job = group.start(), job_of(source, target)
+    await_lag_zero(kafka.bootstrap, source, job, daemons=group)
+    kafka.tool("kafka-topics", "--bootstrap-server", kafka.bootstrap, "--alter", "--topic", source, "--partitions", 5).ok()
+    grown = Writer(kafka.bootstrap, source, 5)
+    grown.written = writer.written
+    grown.write(3000)
+    await_lag_zero(kafka.bootstrap, source, job, daemons=group)
+    group.end(process)
+    found = read(kafka.bootstrap, target)
+    assert sorted(int(r.value) for r in found) == list(range(6000))
+
+
+def test_a_target_that_changes_ends_the_job(kafka, topic, target, daemons):
+    source = topic("fixed", partitions=3)
+    kafka.create(target, 4)
+    Writer(kafka.bootstrap, source, 3).write(300)
+    group = daemons(source, target, "-b", kafka.bootstrap)
+    process = group.start()
+    await_lag_zero(kafka.bootstrap, source, job_of(source, target), daemons=group)
+    kafka.tool("kafka-topics", "--bootstrap-server", kafka.bootstrap, "--alter", "--topic", target, "--partitions", 6).ok()
+    _, err = process.communicate(timeout=60)
+    group.running.remove(process)
+    assert process.returncode == 2
+    assert f'topic "{target}" has 6 partitions now, this job places keys by 4' in err.decode()
+    assert members(kafka, job_of(source, target)) == []
+    process = group.start()  # nor does it begin again
+    _, err = process.communicate(timeout=60)
+    group.running.remove(process)
+    assert process.returncode == 2 and "another job" in err.decode()
+
+
+def test_refused_keys_stop_or_are_counted(kafka, topic, target, daemons, tmp_path):
+    source = topic("refused", partitions=2)
+    policy = tmp_path / "policy.json"
+    policy.write_text(json.dumps({"keyroute": 1, "topics": {source: {
+        "key": {"use": "field", "delimiter": ":", "index": 1, "missing": "reject"}}}}))
+    p = Producer({"bootstrap.servers": kafka.bootstrap})
+    for i in range(100):
+        p.produce(source, key=b"a:%d" % i if i != 60 else b"no field", value=b"%d" % i, partition=0)
+    assert p.flush(30) == 0
+    group = daemons(source, target, "--partitions", 3, "-b", kafka.bootstrap, "--policy", policy)
+    process = group.start()
+    _, err = process.communicate(timeout=60)
+    group.running.remove(process)
+    assert process.returncode == 3
+    assert "partition 0, offset 60" in err.decode()
+    process = group.start("--on-refused", "skip")
+    await_lag_zero(kafka.bootstrap, source, job_of(source, target), daemons=group)
+    result = group.end(process)
+    assert result["refused"] == 1 and result["records"] == 99
+    assert len(read(kafka.bootstrap, target)) == 99
+
+
+# ---------------------------------------------------------------- where it begins
+
+
+def test_goes_on_where_a_rewrite_ended(kafka, topic, target, daemons, repartition):
+    source = topic("after", partitions=4)
+    writer = Writer(kafka.bootstrap, source, 4).write(2000)
+    repartition("rewrite", source, target, "--partitions", 6, "-b", kafka.bootstrap, "--execute").ok()
+    writer.write(500)
+    plain = repartition("follow", source, target, "-b", kafka.bootstrap).ends_with(2)
+    assert "holds records that this job did not write" in plain.err and "--from rewrite" in plain.err
+    plan = repartition("follow", source, target, "-b", kafka.bootstrap, "--from", "rewrite", "--output", "json").ok().json()
+    assert plan["plan"]["from"] == "rewrite" and plan["plan"]["new_job"] and not plan["executed"]
+    group = daemons(source, target, "-b", kafka.bootstrap, "--from", "rewrite")
+    process = group.start()
+    await_lag_zero(kafka.bootstrap, source, job_of(source, target), daemons=group)
+    assert group.end(process)["records"] == 500
+    writer.assert_followed(kafka.bootstrap, target, 6)
+
+
+def test_begins_at_a_time_or_at_the_end(kafka, topic, daemons):
+    source = topic("times", partitions=1)
+    writer = Writer(kafka.bootstrap, source, 1).write(1000)
+    for place, first in ((START_MS + 300, 300), ("latest", 1000), ("earliest", 0)):
+        target, job = unique("from"), unique("job")
+        group = daemons(source, target, "--partitions", 2, "-b", kafka.bootstrap, "--from", place, "--job", job)
+        process = group.start()
+        await_lag_zero(kafka.bootstrap, source, job, daemons=group)
+        group.end(process)
+        assert sorted(int(r.value) for r in read(kafka.bootstrap, target)) == list(range(first, 1000))
