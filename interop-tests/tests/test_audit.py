@@ -231,7 +231,7 @@ def test_audit_tells_people_what_to_type(audit, kafka, mixed, tmp_path):
     assert re.search(r"^  murmur2 +\d\d\.\d % +\d\d\.\d % +yes +2023-11-14T22:13:2\dZ +Java", out, re.M)
     assert re.search(r"^  crc32 +\d\d\.\d % +\d\d\.\d % +yes +2023-11-14T22:15:02Z +librdkafka's default: Python", out, re.M)
     assert "stop it     crc32: partitioner=murmur2_random" in out
-    assert (f"mend it     repartition rewrite {mixed.topic} {mixed.topic}.v2 --partitions 12 -b {kafka.bootstrap} "
+    assert (f"mend it     repartition rewrite {mixed.topic} {mixed.topic}.v2 --partitions 12 --order merge -b {kafka.bootstrap} "
             f"-F '{properties}' -X fetch.wait.max.ms=50 -X sasl.password=...  ") in out
     assert "hush" not in out
     assert re.search(rf"then consumers of {mixed.topic} must reprocess from partition 0 offset \d+, 1 offset \d+, ",
@@ -241,8 +241,6 @@ def test_audit_tells_people_what_to_type(audit, kafka, mixed, tmp_path):
 
 
 def test_the_command_it_gives_is_one_that_the_tool_knows(audit, repartition, mixed):
-    if "rewrite" not in repartition("--help").ok().out:
-        pytest.skip("no command rewrite yet")
     command = audit(mixed.topic, "--output", "json").ends_with(1).json()["mend"]
     program, *args = command.split(" ")
     assert program == "repartition"
@@ -395,7 +393,7 @@ def test_merged_parts_of_an_audit_are_the_whole(audit, mixed, parts, repartition
     merged = repartition("merge", *files, "--output", "json", *judge).ends_with(1).json()
     assert merged["as_of"] >= whole["as_of"]
     assert merged.keys() == whole.keys() and merged["verdict"] and merged["mend"].endswith(" ".join(
-        ["--partitions 12", *judge, "-b", audit("--version").argv[3]]))
+        ["--partitions 12 --order merge", *judge, "-b", audit("--version").argv[3]]))
     for field in merged.keys() - {"as_of", "skew"}:
         assert merged[field] == whole[field], field
     for field in ("max_over_mean", "max_over_median", "chance"):
@@ -446,7 +444,7 @@ def test_audit_by_a_policy(audit, mixed, tmp_path):
     assert "keyroute.hash=crc32" in verdict["murmur2"]["fix"]
     text = audit(mixed.topic, "--policy", policy).ends_with(1).out
     assert f"judged by crc32 of {policy}, fingerprint {found['policy']['fingerprint']}" in text
-    assert f"--partitions 12 --policy {policy} -b" in text
+    assert f"--partitions 12 --order merge --policy {policy} -b" in text
 
 
 def test_audit_refuses(audit, kafka, topic, mixed, tmp_path, repartition):

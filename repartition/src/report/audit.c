@@ -51,6 +51,8 @@ void rp_audit_report_command(const struct rp_audit_report *report, FILE *out)
         fputc(' ', out);
         rp_text_shell_word(out, report->name);
         fprintf(out, ".v2 --partitions %" PRId32, report->audit->partition_cnt);
+        if (report->findings->measures.split_keys) /* without it, rewrite refuses to guess their order */
+                fputs(" --order merge", out);
         if (report->policy_file || report->hash) {
                 fprintf(out, " --%s ", report->policy_file ? "policy" : "hash");
                 rp_text_shell_word(out, report->policy_file ? report->policy_file : report->hash);
