@@ -7,7 +7,7 @@ import json
 import re
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, Producer, TopicPartition
 from records import end_offsets, java_partition, read, stored_progress
 from support import Librdkafka, unique
 
@@ -141,6 +141,20 @@ def test_readers_name_the_right_that_they_lack(secure_kafka, source, repartition
     assert_names(repartition(command, *args, *client), "Describe", f'topic "{source}"')
     secure_kafka.set_rights("alice", base + [("Describe", "topic", source)])
     assert_names(repartition(command, *args, *client), "Read", f'topic "{source}"')
+
+
+def test_a_watched_group_needs_a_right_of_its_own(secure_kafka, source, target, repartition):
+    group = unique("billing")
+    consumer = Consumer({"bootstrap.servers": secure_kafka.bootstrap, "group.id": group})
+    consumer.commit(offsets=[TopicPartition(source, 0, 1)], asynchronous=False)
+    consumer.close()
+    run = ("rewrite", source, target, "--partitions", 4, "--execute", "-F", secure_kafka.properties("plain-alice"),
+           "--throttle-control-group", group)
+    secure_kafka.set_rights("alice", rights(source, target))
+    assert_names(repartition(*run), "Describe", f'group "{group}"')
+    assert target not in topics(secure_kafka)
+    secure_kafka.set_rights("alice", rights(source, target) + [("Describe", "group", group)])
+    repartition(*run).ok()
 
 
 # ---------------------------------------------------------------- logins and certificates

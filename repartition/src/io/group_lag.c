@@ -51,6 +51,7 @@ static rd_kafka_topic_partition_list_t *committed(struct rp_group_lag *lag, cons
         char text[64];
         size_t cnt = 0;
 
+        rp_client_needs(&lag->client, RP_RESOURCE_GROUP, "Describe", group);
         rd_kafka_AdminOptions_set_request_timeout(options, timeout_ms, text, sizeof(text));
         rd_kafka_ListConsumerGroupOffsets(lag->client.rk, &request, 1, options, lag->queue);
         event = rd_kafka_queue_poll(lag->queue, timeout_ms + 1000);
@@ -110,6 +111,7 @@ rp_err_t rp_group_lag_ask(struct rp_group_lag *lag, const char *group, const cha
                         continue;
                 if (one) {
                         rp_client_serve(&lag->client, 0);
+                        rp_client_needs(&lag->client, RP_RESOURCE_TOPIC, "Describe", at->topic);
                         rc = rp_fail_resp(err, &lag->client, one, "cannot ask for the end of topic \"%.100s\"", at->topic);
                 } else if (end->offset > at->offset) {
                         *records += end->offset - at->offset;
