@@ -1,0 +1,272 @@
+#include "decide/job_record.h"
+
+#include "decide/checkpoint.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { JOB_RECORD_VERSION = 1, SHARD_MAX = 10000 };
+
+/* ---- the descriptor ------------------------------------------------------------------------------------------------ */
+
+static json_t *end_json(const struct rp_job_end *end)
+{
+        return json_pack("{s:s, s:s, s:s, s:I}", "topic", end->topic, "id", end->id, "cluster", end->cluster, "partitions",
+                         (json_int_t)end->partition_cnt);
+}
+
+char *rp_job_descriptor_print(const struct rp_job_descriptor *descriptor)
+{
+        json_t *root = json_pack("{s:i, s:s, s:s, s:s, s:o, s:o, s:s, s:s, s:I}", "keyroute", JOB_RECORD_VERSION, "kind",
+                                 descriptor->kind, "job", descriptor->identity, "policy", descriptor->fingerprint, "source",
+                                 end_json(&descriptor->source), "target", end_json(&descriptor->target), "by",
+                                 descriptor->by, "version", descriptor->version, "since_ms",
+                                 (json_int_t)descriptor->since_ms);
+        char *text = root ? json_dumps(root, JSON_COMPACT) : NULL;
+
+        json_decref(root);
+        return text;
+}
+
+static bool copy_text(char *out, size_t size, const char *text)
+{
+        return snprintf(out, size, "%s", text) < (int)size;
+}
+
+static bool parse_end(struct rp_job_end *end, const json_t *json)
+{
+        const char *topic, *id, *cluster;
+        json_int_t partitions;
+
+        if (json_unpack((json_t *)json, "{s:s, s:s, s:s, s:I}", "topic", &topic, "id", &id, "cluster", &cluster,
+                        "partitions", &partitions) != 0)
+                return false;
+        end->partition_cnt = (int32_t)partitions;
+        return copy_text(end->topic, sizeof(end->topic), topic) && copy_text(end->id, sizeof(end->id), id) &&
+               copy_text(end->cluster, sizeof(end->cluster), cluster);
+}
+
+bool rp_job_descriptor_parse(struct rp_job_descriptor *descriptor, const char *text)
+{
+        json_t *root = text ? json_loads(text, 0, NULL) : NULL;
+        json_t *source, *target;
+        const char *kind, *identity, *fingerprint, *by, *tool;
+        json_int_t since;
+        int version;
+        bool is_valid = false;
+
+        *descriptor = (struct rp_job_descriptor){ 0 };
+        if (root && json_unpack(root, "{s:i, s:s, s:s, s:s, s:o, s:o, s:s, s:s, s:I}", "keyroute", &version, "kind", &kind,
+                                "job", &identity, "policy", &fingerprint, "source", &source, "target", &target, "by", &by,
+                                "version", &tool, "since_ms", &since) == 0)
+                is_valid = version == JOB_RECORD_VERSION && copy_text(descriptor->kind, sizeof(descriptor->kind), kind) &&
+                           copy_text(descriptor->identity, sizeof(descriptor->identity), identity) &&
+                           copy_text(descriptor->fingerprint, sizeof(descriptor->fingerprint), fingerprint) &&
+                           copy_text(descriptor->by, sizeof(descriptor->by), by) &&
+                           copy_text(descriptor->version, sizeof(descriptor->version), tool) &&
+                           parse_end(&descriptor->source, source) && parse_end(&descriptor->target, target);
+        if (is_valid)
+                descriptor->since_ms = since;
+        json_decref(root);
+        return is_valid;
+}
+
+static bool end_differs(const char *side, const struct rp_job_end *stored, const struct rp_job_end *now, char *out, size_t size)
+{
+        if (*stored->cluster && *now->cluster && strcmp(stored->cluster, now->cluster)) {
+                snprintf(out, size, "the %s \"%.120s\" is in another cluster than before (%s, was %s)", side, now->topic,
+                         now->cluster, stored->cluster);
+                return true;
+        }
+        if (*stored->id && *now->id && !strcmp(stored->topic, now->topic) && strcmp(stored->id, now->id)) {
+                snprintf(out, size, "the %s \"%.120s\" was deleted and made again since this job began (its id was %s and is %s)",
+                         side, now->topic, stored->id, now->id);
+                return true;
+        }
+        return false;
+}
+
+bool rp_job_descriptor_differs(const struct rp_job_descriptor *stored, const struct rp_job_descriptor *now, char *out,
+                               size_t size)
+{
+        return end_differs("source topic", &stored->source, &now->source, out, size) ||
+               end_differs("target topic", &stored->target, &now->target, out, size);
+}
+
+/* ---- positions and keys ---------------------------------------------------------------------------------------------- */
+
+char *rp_job_progress_print(int64_t next, const char *note)
+{
+        json_t *root = json_pack("{s:i, s:I}", "keyroute", JOB_RECORD_VERSION, "next", (json_int_t)next);
+        char *text = NULL;
+
+        if (!root)
+                return NULL;
+        if (!note || json_object_set_new(root, "note", json_string(note)) == 0)
+                text = json_dumps(root, JSON_COMPACT);
+        json_decref(root);
+        return text;
+}
+
+void rp_job_progress_key(char out[RP_JOB_KEY_SIZE], const char *job, const char *topic, int32_t partition)
+{
+        snprintf(out, RP_JOB_KEY_SIZE, "%s|progress|%s|%" PRId32, job, topic, partition);
+}
+
+void rp_job_checkpoint_key(char out[RP_JOB_KEY_SIZE], const char *job, int shard, int64_t seq, bool is_full)
+{
+        if (is_full)
+                snprintf(out, RP_JOB_KEY_SIZE, "%s|checkpoint|%d.%" PRId64, job, shard, seq);
+        else
+                snprintf(out, RP_JOB_KEY_SIZE, "%s|checkpoint|%d.d%" PRId64, job, shard, seq % RP_CHECKPOINT_SLOTS);
+}
+
+bool rp_job_name_is_legal(const char *job)
+{
+        return *job && !strchr(job, '|') && strlen(job) <= 600;
+}
+
+/* ---- folding ------------------------------------------------------------------------------------------------------------ */
+
+bool rp_job_fold_init(struct rp_job_fold *fold, const char *job)
+{
+        *fold = (struct rp_job_fold){ .job = strdup(job) };
+        return fold->job;
+}
+
+void rp_job_fold_release(struct rp_job_fold *fold)
+{
+        for (size_t i = 0; i < fold->position_cnt; i++) {
+                free(fold->positions[i].topic);
+                free(fold->positions[i].note);
+        }
+        for (size_t i = 0; i < fold->checkpoint_cnt; i++)
+                free(fold->checkpoints[i].text);
+        free(fold->positions);
+        free(fold->checkpoints);
+        free(fold->descriptor);
+        free(fold->job);
+        *fold = (struct rp_job_fold){ 0 };
+}
+
+static struct rp_job_position *find_position(const struct rp_job_fold *fold, const char *topic, size_t topic_len,
+                                             int32_t partition)
+{
+        for (size_t i = 0; i < fold->position_cnt; i++)
+                if (fold->positions[i].partition == partition && strlen(fold->positions[i].topic) == topic_len &&
+                    !memcmp(fold->positions[i].topic, topic, topic_len))
+                        return &fold->positions[i];
+        return NULL;
+}
+
+/* rest: TOPIC|P */
+static bool add_position(struct rp_job_fold *fold, const char *rest, const char *text)
+{
+        const char *bar = strrchr(rest, '|');
+        int32_t partition = bar ? (int32_t)strtol(bar + 1, NULL, 10) : -1;
+        json_t *root = text ? json_loads(text, 0, NULL) : NULL;
+        struct rp_job_position *position;
+        const char *note = NULL;
+        json_int_t next = -1;
+
+        if (!bar || partition < 0)
+                return true;
+        if (root && json_unpack(root, "{s:I, s?s}", "next", &next, "note", &note) != 0)
+                next = -1;
+        position = find_position(fold, rest, (size_t)(bar - rest), partition);
+        if (!position) {
+                struct rp_job_position *grown = realloc(fold->positions, (fold->position_cnt + 1) * sizeof(*grown));
+
+                if (grown)
+                        fold->positions = grown;
+                if (!grown || !(grown[fold->position_cnt].topic = strndup(rest, (size_t)(bar - rest)))) {
+                        json_decref(root);
+                        return false;
+                }
+                position = &grown[fold->position_cnt++];
+                position->partition = partition;
+                position->note = NULL;
+        }
+        free(position->note);
+        position->next = next;
+        position->note = note ? strdup(note) : NULL;
+        json_decref(root);
+        return !note || position->note;
+}
+
+/* Compaction removes a full one only by its own tombstone, so every key comes once, but for those that go round. */
+static bool add_checkpoint(struct rp_job_fold *fold, const char *rest, const char *text)
+{
+        int shard = atoi(rest);
+        bool is_full;
+        int64_t seq = text ? rp_checkpoint_seq(text, &is_full) : -1;
+
+        if (seq < 0 || shard < 0 || shard >= SHARD_MAX)
+                return true;
+        if (fold->checkpoint_cnt == fold->checkpoint_cap) {
+                size_t cap = fold->checkpoint_cap ? 2 * fold->checkpoint_cap : 64;
+                struct rp_job_checkpoint *grown = realloc(fold->checkpoints, cap * sizeof(*grown));
+
+                if (!grown)
+                        return false;
+                fold->checkpoints = grown;
+                fold->checkpoint_cap = cap;
+        }
+        fold->checkpoints[fold->checkpoint_cnt] = (struct rp_job_checkpoint){ .shard = shard, .text = strdup(text) };
+        if (!fold->checkpoints[fold->checkpoint_cnt].text)
+                return false;
+        fold->checkpoint_cnt++;
+        fold->next_seq = seq >= fold->next_seq ? seq + 1 : fold->next_seq;
+        fold->shard_cnt = shard >= fold->shard_cnt ? shard + 1 : fold->shard_cnt;
+        return true;
+}
+
+bool rp_job_fold_add(struct rp_job_fold *fold, const void *key, size_t key_len, const void *value, size_t value_len)
+{
+        static const char progress[] = "progress|", checkpoint[] = "checkpoint|";
+        size_t job_len = strlen(fold->job);
+        char *rest, *text;
+        bool is_well = true;
+
+        if (!key || key_len < job_len || memcmp(key, fold->job, job_len) != 0 ||
+            (key_len > job_len && ((const char *)key)[job_len] != '|'))
+                return true;
+        text = value ? strndup(value, value_len) : NULL;
+        rest = strndup((const char *)key + job_len, key_len - job_len);
+        if (!rest || (value && !text)) {
+                is_well = false;
+        } else if (!*rest) {
+                free(fold->descriptor);
+                fold->descriptor = text;
+                text = NULL;
+        } else if (!strncmp(rest + 1, progress, sizeof(progress) - 1)) {
+                is_well = add_position(fold, rest + sizeof(progress), text);
+        } else if (!strncmp(rest + 1, checkpoint, sizeof(checkpoint) - 1)) {
+                is_well = add_checkpoint(fold, rest + sizeof(checkpoint), text);
+        }
+        free(rest);
+        free(text);
+        return is_well;
+}
+
+int64_t rp_job_fold_epoch(const struct rp_job_fold *fold)
+{
+        struct rp_job_descriptor descriptor;
+
+        return rp_job_descriptor_parse(&descriptor, fold->descriptor) ? descriptor.since_ms : 0;
+}
+
+bool rp_job_fold_progress(const struct rp_job_fold *fold, const char *topic, struct rp_progress *progress)
+{
+        for (size_t i = 0; i < fold->position_cnt; i++) {
+                const struct rp_job_position *position = &fold->positions[i];
+
+                if (!strcmp(position->topic, topic) && position->partition < progress->cnt &&
+                    !rp_progress_set(progress, position->partition, position->next, position->note))
+                        return false;
+        }
+        return true;
+}

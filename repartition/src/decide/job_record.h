@@ -1,0 +1,93 @@
+/**
+ * The records of jobs: one compacted topic in the target's cluster, keyed by the job and what is said of it.
+ *
+ *         JOB                          what the job is: a descriptor, rewritten by each run
+ *         JOB|progress|TOPIC|P         how far it has come in partition P of TOPIC: only where source and target are two
+ *                                      clusters; in one, the offsets of the job's consumer group say it
+ *         JOB|checkpoint|SHARD.SEQ     a full checkpoint of one of the job's producers, see decide/checkpoint.h
+ *         JOB|checkpoint|SHARD.dN      a delta. N goes round, so that compaction keeps the last RP_CHECKPOINT_SLOTS of them:
+ *                                      the near past in steps of one transaction, all before in steps of 64
+ *
+ * All but the descriptor's meaning to people is written in the very transaction that it speaks of. Pure.
+ */
+#ifndef RP_JOB_RECORD_H
+#define RP_JOB_RECORD_H
+
+#include "decide/note.h"
+#include "mark.h"
+
+enum { RP_CHECKPOINT_SLOTS = 4096, RP_TOPIC_ID_SIZE = 32, RP_CLUSTER_ID_SIZE = 64, RP_JOB_KEY_SIZE = 960 };
+
+/** One end of a job. */
+struct rp_job_end {
+        char topic[256];
+        char id[RP_TOPIC_ID_SIZE];        /* the topic's id; "" where librdkafka or the brokers do not tell it */
+        char cluster[RP_CLUSTER_ID_SIZE]; /* "" when not known */
+        int32_t partition_cnt;
+};
+
+struct rp_job_descriptor {
+        char kind[16];                  /* the command: rewrite, repair, ... */
+        char identity[RP_NOTE_JOB_SIZE];/* see rp_job_identity() */
+        char fingerprint[80];           /* of the policy's rule */
+        struct rp_job_end source, target;
+        char by[RP_NOTE_BY_SIZE];       /* the run that wrote it last */
+        char version[32];               /* of the tool */
+        int64_t since_ms;               /* when the job began, wall clock: its epoch. Begins anew when its progress is gone */
+};
+
+/** @returns the text, the caller's to free(); NULL when out of memory. */
+char *rp_job_descriptor_print(const struct rp_job_descriptor *descriptor);
+/** @returns false when the text is none. */
+bool rp_job_descriptor_parse(struct rp_job_descriptor *descriptor, const char *text);
+
+/** Why a job must not go on with these ends. @returns what changed, such as "the source topic \"a\" ...", in out; false when nothing did. */
+bool rp_job_descriptor_differs(const struct rp_job_descriptor *stored, const struct rp_job_descriptor *now, char *out,
+                               size_t size);
+
+/** @returns the text of a stored position, the caller's to free(); NULL when out of memory. note: JSON, see decide/note.h. */
+char *rp_job_progress_print(int64_t next, const char *note);
+
+void rp_job_progress_key(char out[RP_JOB_KEY_SIZE], const char *job, const char *topic, int32_t partition);
+void rp_job_checkpoint_key(char out[RP_JOB_KEY_SIZE], const char *job, int shard, int64_t seq, bool is_full);
+
+/** False when a job of that name cannot be told from what is said of it. */
+bool rp_job_name_is_legal(const char *job);
+
+/* ---- everything that is said of one job ------------------------------------------------------------------------------ */
+
+struct rp_job_checkpoint {
+        int shard;
+        char *text;
+};
+
+struct rp_job_fold {
+        char *job;
+        char *descriptor;                      /* the last one; NULL: none */
+        struct rp_job_position {
+                char *topic;
+                int32_t partition;
+                int64_t next;
+                char *note;
+        } *positions;
+        size_t position_cnt;
+        struct rp_job_checkpoint *checkpoints; /* in the order of the topic */
+        size_t checkpoint_cnt, checkpoint_cap;
+        int64_t next_seq;                      /* above all numbers seen, of any shard */
+        int shard_cnt;                         /* one more than the highest shard seen */
+        int64_t read_to;                       /* where the next reading of the topic begins; for whoever reads */
+};
+
+bool rp_job_fold_init(struct rp_job_fold *fold, const char *job);
+void rp_job_fold_release(struct rp_job_fold *fold);
+
+/** Takes a record of the topic, in its order; others' are left aside. value NULL: a tombstone. false when out of memory. */
+bool rp_job_fold_add(struct rp_job_fold *fold, const void *key, size_t key_len, const void *value, size_t value_len);
+
+/** @returns the epoch of the job as described, 0 when it is not. */
+int64_t rp_job_fold_epoch(const struct rp_job_fold *fold);
+
+/** Sets the marks of that topic; others stay as they are. false when out of memory. */
+bool rp_job_fold_progress(const struct rp_job_fold *fold, const char *topic, struct rp_progress *progress);
+
+#endif
