@@ -73,11 +73,10 @@ static rp_err_t read_file(struct rp_client_config *config, const char *path, str
         return rc;
 }
 
-rp_err_t rp_client_config_read(struct rp_client_config *config, const char *config_file, const char *const *pairs,
-                               size_t pair_cnt, const char *bootstrap, struct rp_error *err)
+static rp_err_t read_all(struct rp_client_config *config, const char *config_file, const char *const *pairs,
+                         size_t pair_cnt, const char *bootstrap, struct rp_error *err)
 {
         rp_err_t rc = RP_OK;
-        bool addressed = false;
 
         *config = (struct rp_client_config){ 0 };
         if (config_file)
@@ -94,13 +93,66 @@ rp_err_t rp_client_config_read(struct rp_client_config *config, const char *conf
         }
         if (rc == RP_OK && bootstrap)
                 rc = add(config, "bootstrap.servers", strlen("bootstrap.servers"), bootstrap, err);
-        for (size_t i = 0; rc == RP_OK && i < config->cnt; i++)
-                addressed |= *config->values[i] && (!strcmp(config->names[i], "bootstrap.servers") ||
-                                                    !strcmp(config->names[i], "metadata.broker.list"));
-        if (rc == RP_OK && !addressed)
-                rc = rp_fail(err, RP_ERR_USAGE, "no broker named: give -b HOST:PORT, or bootstrap.servers in -F or -X");
+        return rc;
+}
+
+static rp_err_t check_address(const struct rp_client_config *config, const char *side, struct rp_error *err)
+{
+        for (size_t i = 0; i < config->cnt; i++)
+                if (*config->values[i] && (!strcmp(config->names[i], "bootstrap.servers") ||
+                                           !strcmp(config->names[i], "metadata.broker.list")))
+                        return RP_OK;
+        return rp_fail(err, RP_ERR_USAGE, "no broker named%s%s: give -b HOST:PORT, or bootstrap.servers in -F or -X",
+                       *side ? " for the " : "", side);
+}
+
+rp_err_t rp_client_config_read(struct rp_client_config *config, const char *config_file, const char *const *pairs,
+                               size_t pair_cnt, const char *bootstrap, struct rp_error *err)
+{
+        rp_err_t rc = read_all(config, config_file, pairs, pair_cnt, bootstrap, err);
+
+        if (rc == RP_OK)
+                rc = check_address(config, "", err);
         if (rc != RP_OK)
                 rp_client_config_release(config);
+        return rc;
+}
+
+/* First what is said for both sides, then the side's own, which wins by coming later. */
+static rp_err_t take_side(struct rp_client_config *side, const char *name, const struct rp_client_config *all,
+                          struct rp_error *err)
+{
+        size_t len = strlen(name);
+        bool has_sides = false;
+        rp_err_t rc = RP_OK;
+
+        *side = (struct rp_client_config){ 0 };
+        for (int own = 0; own < 2; own++)
+                for (size_t i = 0; rc == RP_OK && i < all->cnt; i++) {
+                        const char *text = all->names[i];
+                        bool is_sided = !strncmp(text, "source.", 7) || !strncmp(text, "target.", 7);
+                        bool is_own = !strncmp(text, name, len) && text[len] == '.';
+
+                        has_sides |= is_sided;
+                        if (own ? is_own : !is_sided)
+                                rc = add(side, text + (own ? len + 1 : 0), strlen(text + (own ? len + 1 : 0)), all->values[i], err);
+                }
+        return rc == RP_OK ? check_address(side, has_sides ? name : "", err) : rc;
+}
+
+rp_err_t rp_client_config_read_sides(struct rp_client_config *source, struct rp_client_config *target,
+                                     const char *config_file, const char *const *pairs, size_t pair_cnt,
+                                     const char *bootstrap, struct rp_error *err)
+{
+        struct rp_client_config all;
+        rp_err_t rc = read_all(&all, config_file, pairs, pair_cnt, bootstrap, err);
+
+        *source = *target = (struct rp_client_config){ 0 };
+        if (rc == RP_OK)
+                rc = take_side(source, "source", &all, err);
+        if (rc == RP_OK)
+                rc = take_side(target, "target", &all, err);
+        rp_client_config_release(&all);
         return rc;
 }
 

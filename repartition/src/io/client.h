@@ -29,6 +29,15 @@ rp_err_t rp_client_config_read(struct rp_client_config *config, const char *conf
                                size_t pair_cnt, const char *bootstrap, struct rp_error *err);
 void rp_client_config_release(struct rp_client_config *config);
 
+/**
+ * The same for commands with a source and a target, which may be two clusters: a name that begins with "source." or
+ * "target." goes to that side alone, every other one to both; the side's own wins. bootstrap goes to both.
+ * *source and *target are the caller's, each to rp_client_config_release().
+ */
+rp_err_t rp_client_config_read_sides(struct rp_client_config *source, struct rp_client_config *target,
+                                     const char *config_file, const char *const *pairs, size_t pair_cnt,
+                                     const char *bootstrap, struct rp_error *err);
+
 /** @returns the version of the librdkafka that is loaded, such as "2.0.2". Static storage. */
 const char *rp_client_version(void);
 

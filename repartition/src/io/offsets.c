@@ -5,6 +5,15 @@
 
 enum { STARTING_MS = 10000 /* for so long a broker that is starting may not know a topic yet */ };
 
+/* A client without a handle of the topic goes by the leaders that it saw first, for as long as a quarter of an hour. */
+static void refresh_leaders(struct rp_client *client)
+{
+        const struct rd_kafka_metadata *metadata;
+
+        if (rd_kafka_metadata(client->rk, 1, NULL, &metadata, 1000) == RD_KAFKA_RESP_ERR_NO_ERROR)
+                rd_kafka_metadata_destroy(metadata);
+}
+
 /* librdkafka passes the times -1 and -2 through to the brokers. */
 rp_err_t rp_offsets_list(struct rp_client *client, const char *topic, int64_t time_ms, int timeout_ms,
                          rd_kafka_topic_partition_list_t *list, struct rp_error *err)
@@ -27,6 +36,7 @@ rp_err_t rp_offsets_list(struct rp_client *client, const char *topic, int64_t ti
                 if (!kerr)
                         return RP_OK;
                 rp_client_serve(client, 100);
+                refresh_leaders(client);
                 may_pass = rp_err_from_kafka(kerr) == RP_ERR_RETRY ||
                            (rp_clock_ms() - began < STARTING_MS && (kerr == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART ||
                                                                     kerr == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC ||
@@ -48,6 +58,20 @@ rp_err_t rp_offsets_at(struct rp_client *client, const char *topic, int32_t part
         /* librdkafka answers "no record that new" with its word for the end. */
         for (int i = 0; rc == RP_OK && i < list->cnt; i++)
                 offsets[list->elems[i].partition] = list->elems[i].offset >= 0 ? list->elems[i].offset : -1;
+        rd_kafka_topic_partition_list_destroy(list);
+        return rc;
+}
+
+rp_err_t rp_offset_at(struct rp_client *client, const char *topic, int32_t partition, int64_t time_ms, int timeout_ms,
+                      int64_t *offset, struct rp_error *err)
+{
+        rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
+        rp_err_t rc;
+
+        rd_kafka_topic_partition_list_add(list, topic, partition);
+        rc = rp_offsets_list(client, topic, time_ms, timeout_ms, list, err);
+        if (rc == RP_OK)
+                *offset = list->elems[0].offset >= 0 ? list->elems[0].offset : -1;
         rd_kafka_topic_partition_list_destroy(list);
         return rc;
 }

@@ -18,6 +18,10 @@
 rp_err_t rp_offsets_at(struct rp_client *client, const char *topic, int32_t partition_cnt, int64_t time_ms, int timeout_ms,
                        int64_t *offsets, struct rp_error *err);
 
+/** The same for one partition. */
+rp_err_t rp_offset_at(struct rp_client *client, const char *topic, int32_t partition, int64_t time_ms, int timeout_ms,
+                      int64_t *offset, struct rp_error *err);
+
 #ifdef RP_WITH_RDKAFKA
 /** The same for the partitions in the list, whose offsets are filled in. */
 rp_err_t rp_offsets_list(struct rp_client *client, const char *topic, int64_t time_ms, int timeout_ms,

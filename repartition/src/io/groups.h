@@ -1,0 +1,41 @@
+/** Consumer groups, seen from outside: who is in them, where they stand, and putting them elsewhere. */
+#ifndef RP_GROUPS_H
+#define RP_GROUPS_H
+
+#include "io/client.h"
+
+#include <stdint.h>
+
+struct rp_roster_entry {
+        char client_id[256];
+        char host[128]; /* as the broker saw it, such as "/10.0.0.7" */
+};
+
+struct rp_roster {
+        bool exists;
+        char state[32]; /* as Kafka calls it: Stable, Empty, ... */
+        struct rp_roster_entry *members;
+        size_t member_cnt;
+};
+
+/** Asks the group's coordinator. A group that does not exist is no error. *roster is the caller's to rp_roster_release(). */
+rp_err_t rp_group_describe(struct rp_client *client, const char *name, int timeout_ms, struct rp_roster *group,
+                           struct rp_error *err);
+void rp_roster_release(struct rp_roster *group);
+
+/** The group's stored offsets in a topic, by partition; -1: none. Waits for transactions that are about to change them. */
+rp_err_t rp_group_offsets(struct rp_client *client, const char *name, const char *topic, int32_t partition_cnt,
+                          int timeout_ms, int64_t *offsets, struct rp_error *err);
+
+/**
+ * Stores offsets for the group, -1: leaves that partition alone.
+ * @returns RP_ERR_USAGE when the group has members: the cluster refuses then.
+ */
+rp_err_t rp_group_set_offsets(struct rp_client *client, const char *name, const char *topic, int32_t partition_cnt,
+                              const int64_t *offsets, int timeout_ms, struct rp_error *err);
+
+/** Makes the group forget where it stood in those partitions of the topic whose element is true. */
+rp_err_t rp_group_forget_offsets(struct rp_client *client, const char *name, const char *topic, int32_t partition_cnt,
+                                 const bool *which, int timeout_ms, struct rp_error *err);
+
+#endif

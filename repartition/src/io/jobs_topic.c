@@ -1,0 +1,215 @@
+#define RP_WITH_RDKAFKA
+#include "io/jobs_topic.h"
+
+#include "clock.h"
+#include "io/cluster.h"
+#include "io/kafka_source.h"
+#include "io/offsets.h"
+#include "io/reader.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+        CONNECT_MS = 10000,
+        READ_BYTES = 2 << 20 /* fetched ahead */
+};
+
+struct rp_jobs_topic {
+        struct rp_client client;    /* reads what is not committed too: it asks where the log itself ends */
+        struct rp_client committed; /* asks for last stable offsets */
+        const struct rp_client_config *config;
+        char *name;
+        int timeout_ms;
+        bool exists, is_administrable;
+};
+
+static rp_err_t open_client(struct rp_client *client, const struct rp_client_config *config, const char *isolation,
+                            struct rp_error *err)
+{
+        rd_kafka_conf_t *conf = rp_client_conf(config, err);
+
+        if (!conf)
+                return err->code;
+        if (rp_client_set(conf, "isolation.level", isolation, err) != RP_OK ||
+            rp_client_set(conf, "allow.auto.create.topics", "false", err) != RP_OK) {
+                rd_kafka_conf_destroy(conf);
+                return err->code;
+        }
+        return rp_client_open(client, RD_KAFKA_CONSUMER, conf, err);
+}
+
+/* A topic with another clean-up would forget jobs, or be somebody else's. */
+static rp_err_t look(struct rp_jobs_topic *jobs, struct rp_error *err)
+{
+        struct rp_topic_info info;
+        struct rp_settings settings = { 0 };
+        const char *cleanup;
+        rp_err_t rc = rp_cluster_topic(&jobs->client, jobs->name, CONNECT_MS, &info, err);
+
+        if (rc != RP_OK)
+                return rc;
+        jobs->exists = info.exists;
+        jobs->is_administrable = rp_cluster_is_administrable(&jobs->client, CONNECT_MS);
+        if (!info.exists)
+                return RP_OK;
+        if (info.partition_cnt != 1)
+                return rp_fail(err, RP_ERR_USAGE, "topic \"%s\" is no topic of jobs: it has %" PRId32 " partitions, not 1; "
+                               "choose another --jobs-topic", jobs->name, info.partition_cnt);
+        if (!jobs->is_administrable)
+                return RP_OK;
+        rc = rp_cluster_settings(&jobs->client, jobs->name, jobs->timeout_ms, &settings, err);
+        cleanup = rc == RP_OK ? rp_settings_get(&settings, "cleanup.policy") : NULL;
+        if (cleanup && strcmp(cleanup, "compact") != 0)
+                rc = rp_fail(err, RP_ERR_USAGE, "topic \"%s\" is no topic of jobs: its cleanup.policy is %.60s, not compact; "
+                             "set that, or choose another --jobs-topic", jobs->name, cleanup);
+        rp_settings_release(&settings);
+        return rc;
+}
+
+rp_err_t rp_jobs_topic_open(struct rp_jobs_topic **out, const struct rp_client_config *client, const char *name,
+                            int timeout_ms, struct rp_error *err)
+{
+        struct rp_jobs_topic *jobs = calloc(1, sizeof(*jobs));
+        rp_err_t rc;
+
+        if (!jobs || !(jobs->name = strdup(name))) {
+                free(jobs);
+                return rp_fail(err, RP_ERR_FATAL, "out of memory");
+        }
+        jobs->config = client;
+        jobs->timeout_ms = timeout_ms;
+        rc = open_client(&jobs->client, client, "read_uncommitted", err);
+        if (rc == RP_OK)
+                rc = open_client(&jobs->committed, client, "read_committed", err);
+        if (rc == RP_OK)
+                rc = look(jobs, err);
+        if (rc != RP_OK) {
+                rp_jobs_topic_close(jobs);
+                return rc;
+        }
+        *out = jobs;
+        return RP_OK;
+}
+
+void rp_jobs_topic_close(struct rp_jobs_topic *jobs)
+{
+        if (!jobs)
+                return;
+        rp_client_close(&jobs->committed);
+        rp_client_close(&jobs->client);
+        free(jobs->name);
+        free(jobs);
+}
+
+const char *rp_jobs_topic_name(const struct rp_jobs_topic *jobs)
+{
+        return jobs->name;
+}
+
+bool rp_jobs_topic_exists(const struct rp_jobs_topic *jobs)
+{
+        return jobs->exists;
+}
+
+bool rp_jobs_topic_is_possible(const struct rp_jobs_topic *jobs)
+{
+        return jobs->exists || jobs->is_administrable;
+}
+
+struct rp_client *rp_jobs_topic_client(struct rp_jobs_topic *jobs)
+{
+        return &jobs->client;
+}
+
+rp_err_t rp_jobs_topic_create(struct rp_jobs_topic *jobs, int32_t replication_factor, struct rp_error *err)
+{
+        struct rp_settings settings = { 0 };
+        struct rp_error ignored;
+        rp_err_t rc;
+
+        if (jobs->exists)
+                return RP_OK;
+        if (!rp_settings_set(&settings, "cleanup.policy", "compact"))
+                return rp_fail(err, RP_ERR_FATAL, "out of memory");
+        rc = rp_cluster_create(&jobs->client, jobs->name, 1, replication_factor, &settings, jobs->timeout_ms, err);
+        rp_settings_release(&settings);
+        if (rc == RP_OK || (look(jobs, &ignored) == RP_OK && jobs->exists)) {
+                jobs->exists = true;
+                return RP_OK;
+        }
+        return rc;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------------------ */
+
+/* The log's end now, once everything before it is decided. */
+static rp_err_t await_stable_end(struct rp_jobs_topic *jobs, int timeout_ms, int64_t *end, struct rp_error *err)
+{
+        int64_t deadline = rp_clock_ms() + timeout_ms;
+        int64_t stable = -1;
+        rp_err_t rc = rp_offsets_at(&jobs->client, jobs->name, 1, RP_AT_END, timeout_ms, end, err);
+
+        for (;;) {
+                int64_t left = deadline - rp_clock_ms();
+
+                if (rc == RP_OK)
+                        rc = rp_offsets_at(&jobs->committed, jobs->name, 1, RP_AT_END, left > 1 ? (int)left : 1, &stable, err);
+                if (rc != RP_OK || stable >= *end)
+                        return rc;
+                if (rp_clock_ms() >= deadline)
+                        return rp_fail(err, RP_ERR_RETRY, "topic \"%s\" cannot be read to its end: a transaction is open at "
+                                       "offset %" PRId64 " (another job's; it ends by itself within its timeout)", jobs->name,
+                                       stable);
+                rp_client_serve(&jobs->committed, 20);
+        }
+}
+
+rp_err_t rp_jobs_topic_read(struct rp_jobs_topic *jobs, struct rp_job_fold *fold, bool waits, int timeout_ms,
+                            struct rp_error *err)
+{
+        struct rp_kafka_source_config config = { .client = jobs->config, .topic = jobs->name, .memory_bytes = READ_BYTES,
+                                                 .timeout_ms = timeout_ms };
+        struct rp_source *source = NULL;
+        struct rp_reader *reader = NULL;
+        struct rp_range range = { .first = fold->read_to };
+        struct rp_run run = { 0 };
+        int64_t first;
+        rp_err_t rc;
+
+        if (!jobs->exists)
+                return RP_OK;
+        rc = waits ? await_stable_end(jobs, timeout_ms, &range.end, err)
+                   : rp_offsets_at(&jobs->committed, jobs->name, 1, RP_AT_END, timeout_ms, &range.end, err);
+        if (rc == RP_OK)
+                rc = rp_offsets_at(&jobs->committed, jobs->name, 1, RP_AT_BEGINNING, timeout_ms, &first, err);
+        if (rc != RP_OK || range.end <= range.first)
+                return rc;
+        range.first = range.first < first ? first : range.first;
+        rc = rp_kafka_source_new(&source, &config, err);
+        if (rc != RP_OK)
+                return rc;
+        reader = rp_reader_new(source, RP_READ_ANY);
+        rc = reader ? rp_reader_start(reader, &range, err) : rp_fail(err, RP_ERR_FATAL, "out of memory");
+        while (rc == RP_OK && !run.done) {
+                rc = rp_reader_next(reader, 100, &run, err);
+                for (size_t i = 0; rc == RP_OK && i < run.cnt; i++) {
+                        const struct rp_record *rec = &run.records[i];
+
+                        if (!rp_job_fold_add(fold, rec->key, rec->key_len, rec->value, rec->value_len))
+                                rc = rp_fail(err, RP_ERR_FATAL, "out of memory");
+                }
+        }
+        if (rc == RP_OK)
+                fold->read_to = range.end;
+        rp_reader_free(reader);
+        source->ops->free(source);
+        return rc;
+}
+
+rp_err_t rp_jobs_topic_ends_of(struct rp_jobs_topic *jobs, const char *topic, int32_t cnt, int timeout_ms, int64_t *ends,
+                               struct rp_error *err)
+{
+        return rp_offsets_at(&jobs->committed, topic, cnt, RP_AT_END, timeout_ms, ends, err);
+}

@@ -1,0 +1,42 @@
+/**
+ * Whether a topic is still the one that it was: its id (Kafka 2.8 and newer), which a topic that is deleted and made again
+ * under the same name does not keep. librdkafka tells it from 2.3 on; whether the one that is loaded does is found out at
+ * run time. Where it is not known, nothing is said here, and other signs must do: anchors, and offsets that go back.
+ */
+#ifndef RP_TOPIC_IDS_H
+#define RP_TOPIC_IDS_H
+
+#include "decide/job_record.h" /* RP_TOPIC_ID_SIZE */
+#include "io/client.h"
+
+/** False when this librdkafka cannot ask for ids at all. */
+bool rp_topic_ids_are_known(void);
+
+/** One question about one topic, which may be under way while other things are done. One thread. */
+struct rp_topic_watch;
+
+/**
+ * @param client  a connection to the topic's cluster; borrowed, must outlive the watch
+ * @returns NULL when out of memory
+ */
+struct rp_topic_watch *rp_topic_watch_new(struct rp_client *client, const char *topic);
+void rp_topic_watch_free(struct rp_topic_watch *watch);
+
+/** Asks. One that is already asked is left alone. */
+void rp_topic_watch_ask(struct rp_topic_watch *watch, int timeout_ms);
+
+/**
+ * Waits for the answer.
+ * @param id  filled in; "" when ids are not known
+ * @returns RP_OK; RP_ERR_USAGE when there is no such topic; RP_ERR_RETRY when no broker answered.
+ */
+rp_err_t rp_topic_watch_answer(struct rp_topic_watch *watch, int timeout_ms, char id[RP_TOPIC_ID_SIZE], struct rp_error *err);
+
+/** Asks and waits, again and again for as long as timeout_ms where brokers are in trouble. */
+rp_err_t rp_topic_id(struct rp_client *client, const char *topic, int timeout_ms, char id[RP_TOPIC_ID_SIZE],
+                     struct rp_error *err);
+
+/** The cluster's own id; "" when no broker tells it within timeout_ms. */
+void rp_cluster_id(struct rp_client *client, int timeout_ms, char id[RP_CLUSTER_ID_SIZE]);
+
+#endif
