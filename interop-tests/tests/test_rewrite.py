@@ -185,7 +185,7 @@ def test_of_two_runs_one_is_fenced(kafka, topic, target, repartition, librdkafka
     run = ("rewrite", source, target, "--partitions", 10, "-b", kafka.bootstrap, "--execute", *MERGE)
     first = repartition.start(*run, *SLOW, librdkafka=librdkafka, stderr=-1)
     await_progress(kafka.bootstrap, source, job_of(source, target), 1000, first)
-    repartition(*run, librdkafka=librdkafka).ok()
+    repartition(*run, "--take-over", librdkafka=librdkafka).ok()
     _, err = first.communicate(timeout=120)
     assert first.returncode == 4, err
     assert b"fenced" in err and b"another run of this job" in err

@@ -7,6 +7,7 @@
 #include "decide/note.h"
 #include "io/kafka_sink.h"
 #include "io/kafka_source.h"
+#include "io/lease.h"
 #include "report/progress.h"
 #include "report/wrap.h"
 
@@ -20,8 +21,8 @@ struct args {
         struct rp_policy_args policy;
         struct rp_neighbour_args neighbour;
         int64_t partitions, replication_factor;
-        bool execute, exact, allow_librdkafka;
-        const char *job, *order;
+        bool execute, exact, allow_librdkafka, take_over;
+        const char *job, *order, *jobs_topic;
         int64_t transaction_ms, timeout_ms, max_memory;
         struct rp_list settings;
 };
@@ -41,6 +42,9 @@ static const struct rp_option options[] = {
           "for finding such keys; SRC is read again for those that do not fit", "32M", 1000000, INT64_C(1) << 40, NULL },
         { "job", 0, RP_OPT_TEXT, offsetof(struct args, job), "NAME",
           "consumer group and transactional id of the job (default: keyroute.SRC.DST)", NULL, 0, 0, NULL },
+        { "take-over", 0, RP_OPT_FLAG, offsetof(struct args, take_over), NULL,
+          "replace a run of the same job that seems to live, instead of standing back", NULL, 0, 0, NULL },
+        RP_JOBS_TOPIC_OPTION(struct args),
         { "replication-factor", 0, RP_OPT_COUNT, offsetof(struct args, replication_factor), "N",
           "of a target that is created (default: the source's)", NULL, 1, 1000, NULL },
         { "config", 0, RP_OPT_LIST, offsetof(struct args, settings), "NAME=VALUE",
@@ -71,6 +75,7 @@ struct telling {
         struct rp_governor *governor;
         const struct rp_neighbour_job *job;
         bool quiet;
+        struct rp_lease *lease;
 };
 
 static bool tell(const struct telling *telling, const struct rp_rewrite_report *report)
@@ -106,18 +111,46 @@ static bool on_copy(void *arg, const struct rp_rewrite_report *report)
                 return true; /* a run may be one record: what costs more is done now and then */
         goes_on = tell(telling, report);
 
+        rp_lease_serve(telling->lease);
         rp_neighbour_show(telling->governor, telling->job, telling->line, telling->quiet);
         rp_progress_line_update(telling->line, report->done, report->total, report->records + report->uncommitted,
                                 rp_clock_ms());
         return goes_on && !rp_interrupt_signal();
 }
 
+static void on_lease_note(void *arg, const char *text)
+{
+        if (!((const struct telling *)arg)->quiet)
+                fprintf(stderr, "repartition rewrite: %s\n", text);
+}
+
+static bool on_lease_wait(void *arg)
+{
+        (void)arg;
+        return !rp_interrupt_signal();
+}
+
+/* A cluster that keeps no topic of jobs for us, an embedded one, keeps no groups either. */
+static rp_err_t take_lease(const struct args *args, const struct rp_prepare_config *config,
+                           const struct rp_preparation *preparation, struct telling *telling, struct rp_error *err)
+{
+        struct rp_lease_config lease = {
+                .client = config->target_client, .asker = rp_jobs_topic_client(preparation->store.target),
+                .job = config->job, .topic = config->target, .timeout_ms = config->timeout_ms,
+                .takes_over = args->take_over, .say = on_lease_note, .tick = on_lease_wait, .arg = telling,
+        };
+
+        if (!rp_jobs_topic_is_possible(preparation->store.target))
+                return RP_OK;
+        return rp_lease_take(&telling->lease, &lease, err);
+}
+
 static rp_err_t copy(const struct args *args, const struct rp_prepare_config *config,
-                     const struct rp_preparation *preparation, struct telling *telling, struct rp_rewrite_report *report,
+                     struct rp_preparation *preparation, struct telling *telling, struct rp_rewrite_report *report,
                      struct rp_error *err)
 {
         struct rp_kafka_sink_config sink_config = {
-                .client = config->client,
+                .client = config->target_client,
                 .source = preparation->source,
                 .job = config->job,
                 .topic = config->target,
@@ -125,24 +158,25 @@ static rp_err_t copy(const struct args *args, const struct rp_prepare_config *co
                 .batch_bytes_max = preparation->facts.target.max_message_bytes > 0
                                            ? preparation->facts.target.max_message_bytes : 0,
                 .timeout_ms = config->timeout_ms,
+                .store = &preparation->store,
+                .descriptor = &preparation->descriptor,
         };
-        char identity[RP_NOTE_JOB_SIZE], host[64] = "?", by[RP_NOTE_BY_SIZE];
         struct rp_rewrite rewrite = {
-                .source = preparation->source, .asked = preparation->bounds, .rule = config->rule, .identity = identity, .by = by,
+                .source = preparation->source, .asked = preparation->bounds, .rule = config->rule, 
+                .identity = preparation->descriptor.identity, .by = config->by,
                 .transaction_ms = args->transaction_ms, .transaction_bytes = TRANSACTION_BYTES,
                 .tick = on_copy, .arg = telling, .hold = rp_governor_hold, .hold_arg = telling->governor,
                 .transaction_ms_now = rp_governor_transaction_ms(telling->governor),
         };
-        rp_err_t rc = rp_kafka_sink_new(&rewrite.sink, &sink_config, err);
+        rp_err_t rc = take_lease(args, config, preparation, telling, err);
 
-        if (rc != RP_OK)
-                return rc;
-        gethostname(host, sizeof(host) - 1);
-        snprintf(by, sizeof(by), "host %s, process %ld", host, (long)getpid());
-        rp_job_identity(identity, config->source, config->target, config->partition_cnt,
-                        kr_rule_fingerprint(config->rule));
-        rc = rp_rewrite_run(&rewrite, report, err);
-        rewrite.sink->ops->free(rewrite.sink);
+        if (rc == RP_OK)
+                rc = rp_kafka_sink_new(&rewrite.sink, &sink_config, err);
+        if (rc == RP_OK) {
+                rc = rp_rewrite_run(&rewrite, report, err);
+                rewrite.sink->ops->free(rewrite.sink);
+        }
+        rp_lease_give_back(telling->lease);
         if (rc == RP_OK && report->transactions)
                 rc = rp_preparation_await_target(config, err);
         return rc;
@@ -155,6 +189,7 @@ static rp_err_t create_and_copy(const struct args *args, struct rp_rewrite_resul
         int64_t began = rp_clock_ms();
         rp_err_t rc = rp_preparation_create_target(result->preparation, result->config, err);
 
+        *report = (struct rp_rewrite_report){ 0 };
         if (rc != RP_OK)
                 return rc;
         if (!args->common.quiet) {
@@ -251,12 +286,13 @@ static int run(void *raw, char **operands, int operand_cnt)
 {
         struct args *args = raw;
         struct rp_error err;
-        struct rp_client_config client = { 0 };
+        struct rp_client_config client = { 0 }, target_client = { 0 };
         struct rp_progress_line line;
-        char job[600];
+        char job[600], host[64] = "?", by[RP_NOTE_BY_SIZE];
         kr_policy_t *policy = NULL;
         struct rp_prepare_config config = {
-                .client = &client, .source = operands[0], .target = operands[1], .job = args->job ? args->job : job,
+                .client = &client, .target_client = &target_client, .jobs_topic = args->jobs_topic, .by = by,
+                .source = operands[0], .target = operands[1], .job = args->job ? args->job : job,
                 .partition_cnt = (int32_t)args->partitions, .replication_factor = (int32_t)args->replication_factor,
                 .settings = args->settings.items, .setting_cnt = args->settings.cnt, .is_exact = args->exact,
                 .refuses_split_keys = !strcmp(args->order, "refuse"), .memory_bytes = (size_t)args->max_memory,
@@ -266,12 +302,9 @@ static int run(void *raw, char **operands, int operand_cnt)
         int code;
 
         (void)operand_cnt;
+        gethostname(host, sizeof(host) - 1);
+        snprintf(by, sizeof(by), "host %s, process %ld", host, (long)getpid());
         rp_job_default_name(job, sizeof(job), operands[0], operands[1]);
-        if (!strcmp(operands[0], operands[1])) {
-                rp_fail(&err, RP_ERR_USAGE, "source and target are both \"%s\": rewrite copies into another topic",
-                        operands[0]);
-                return rp_die("rewrite", &err);
-        }
         if (!rp_topic_name_is_legal(operands[1])) {
                 rp_fail(&err, RP_ERR_USAGE, "\"%.300s\" cannot be a topic's name: 1 to 249 letters, digits, dots, dashes and "
                         "underscores", operands[1]);
@@ -283,15 +316,20 @@ static int run(void *raw, char **operands, int operand_cnt)
         config.rule = kr_policy_rule(policy, operands[1]);
         if (!config.rule)
                 config.rule = kr_policy_rule(policy, operands[0]);
-        if (!config.rule) {
+        if (!strcmp(operands[0], operands[1]) && !rp_client_args_have_sides(&args->client)) {
+                rp_fail(&err, RP_ERR_USAGE, "source and target are both \"%s\": rewrite copies into another topic, or "
+                        "another cluster", operands[0]);
+                code = rp_die("rewrite", &err);
+        } else if (!config.rule) {
                 rp_fail(&err, RP_ERR_USAGE, "%s: the policy names neither \"%s\" nor \"%s\"", args->policy.policy_file,
                         operands[1], operands[0]);
                 code = rp_die("rewrite", &err);
         } else if (!args->partitions && !kr_rule_partitions(config.rule)) {
                 rp_fail(&err, RP_ERR_USAGE, "--partitions M is needed: how many partitions \"%s\" shall have", operands[1]);
                 code = rp_die("rewrite", &err);
-        } else if (rp_client_config_read(&client, args->client.config_file, args->client.properties.items,
-                                         args->client.properties.cnt, args->client.bootstrap, &err) != RP_OK) {
+        } else if (rp_client_config_read_sides(&client, &target_client, args->client.config_file,
+                                               args->client.properties.items, args->client.properties.cnt,
+                                               args->client.bootstrap, &err) != RP_OK) {
                 code = rp_die("rewrite", &err);
         } else {
                 if (!args->partitions)
@@ -299,6 +337,7 @@ static int run(void *raw, char **operands, int operand_cnt)
                 code = plan_or_execute(args, &config, &line);
         }
         rp_client_config_release(&client);
+        rp_client_config_release(&target_client);
         kr_policy_free(policy);
         return code;
 }
@@ -319,6 +358,8 @@ const struct rp_command rp_cmd_rewrite = {
                 "timestamp; where times run backwards within a partition (a backfill behind newer records), no merge\n"
                 "can keep both orders: the partition's is kept, and the plan warns and says how far back times go.\n"
                 "Records without a key go to their old partition's number modulo M.\n\n"
+                "Source and target may be two clusters: -X source.NAME=VALUE and -X target.NAME=VALUE (in -F likewise) go\n"
+                "to one side only. A second run of the same job ends with exit code 4 and names the first.\n\n"
                 "The rule is the policy's for DST, or for SRC where it does not name DST.",
         .examples = "  repartition rewrite orders orders.v2 --partitions 16 -b localhost:9092\n"
                     "  repartition rewrite orders orders.v2 --partitions 16 -b localhost:9092 --execute\n",

@@ -16,7 +16,7 @@ struct args {
         struct rp_common common;
         struct rp_client_args client;
         struct rp_policy_args policy;
-        const char *job, *mode, *partitions, *state;
+        const char *job, *jobs_topic, *mode, *partitions, *state;
         bool show_keys;
         int64_t max_memory, sample_keys, threads, timeout_ms;
 };
@@ -42,6 +42,7 @@ static const struct rp_option options[] = {
           "only these of both topics, such as 0-99,120: a part, for repartition merge", NULL, 0, 0, NULL },
         { "state", 0, RP_OPT_TEXT, offsetof(struct args, state), "FILE",
           "keep here what is known, every 30 seconds and when stopped; the same command goes on from it", NULL, 0, 0, NULL },
+        RP_JOBS_TOPIC_OPTION(struct args),
         RP_TIMEOUT_OPTION(struct args),
         RP_CLIENT_OPTIONS(struct args),
         RP_POLICY_OPTIONS(struct args),
@@ -128,11 +129,11 @@ static int run(void *raw, char **operands, int operand_cnt)
 {
         struct args *args = raw;
         struct rp_error err;
-        struct rp_client_config client = { 0 };
+        struct rp_client_config client = { 0 }, target_client = { 0 };
         char job[600];
         struct rp_verify_topics_config config = {
-                .source_client = &client, .target_client = &client, .source = operands[0], .target = operands[1],
-                .job = args->job ? args->job : job, .timeout_ms = (int)args->timeout_ms, .thread_cnt = (int)args->threads,
+                .source_client = &client, .target_client = &target_client, .source = operands[0], .target = operands[1],
+                .job = args->job ? args->job : job, .jobs_topic = args->jobs_topic, .timeout_ms = (int)args->timeout_ms, .thread_cnt = (int)args->threads,
                 .mode = strcmp(args->mode, "auto") ? args->mode : NULL,
         };
         kr_policy_t *policy = rp_policy_from_args(&args->policy, &err);
@@ -147,7 +148,7 @@ static int run(void *raw, char **operands, int operand_cnt)
         config.rule = kr_policy_rule(policy, operands[1]);
         if (!config.rule)
                 config.rule = kr_policy_rule(policy, operands[0]);
-        if (!strcmp(operands[0], operands[1])) {
+        if (!strcmp(operands[0], operands[1]) && !rp_client_args_have_sides(&args->client)) {
                 rp_fail(&err, RP_ERR_USAGE, "source and target are both \"%s\": a topic proves nothing about itself",
                         operands[0]);
                 code = rp_die("verify", &err);
@@ -159,13 +160,15 @@ static int run(void *raw, char **operands, int operand_cnt)
                 rp_fail(&err, RP_ERR_USAGE, "%s: the policy names neither \"%s\" nor \"%s\"", args->policy.policy_file,
                         operands[1], operands[0]);
                 code = rp_die("verify", &err);
-        } else if (rp_client_config_read(&client, args->client.config_file, args->client.properties.items,
-                                         args->client.properties.cnt, args->client.bootstrap, &err) != RP_OK) {
+        } else if (rp_client_config_read_sides(&client, &target_client, args->client.config_file,
+                                               args->client.properties.items, args->client.properties.cnt,
+                                               args->client.bootstrap, &err) != RP_OK) {
                 code = rp_die("verify", &err);
         } else {
                 code = open_and_compare(args, &config);
         }
         rp_client_config_release(&client);
+        rp_client_config_release(&target_client);
         kr_policy_free(policy);
         return code;
 }
@@ -185,7 +188,8 @@ const struct rp_command rp_cmd_verify = {
                 "A million keys take at most 38 MB. Where --max-memory is less than that, both topics are read several\n"
                 "times, and the result is as exact. --threads reads partitions side by side; topics in which keys live in\n"
                 "several partitions are then read once more, in one merged stream. --partitions reads a part on this\n"
-                "machine, and repartition merge joins the parts' JSON reports.",
+                "machine, and repartition merge joins the parts' JSON reports.\n\n"
+                "Two clusters: -X source.NAME=VALUE and -X target.NAME=VALUE, as for rewrite.",
         .examples = "  repartition verify orders orders.v2 -b localhost:9092\n"
                     "  repartition verify orders orders.v2 -b localhost:9092 --threads 8 --state verify.state\n"
                     "  repartition verify orders orders.v2 -b localhost:9092 --partitions 0-99 --output json > part-1.json\n",

@@ -5,6 +5,7 @@
 #include "cli/option.h"
 #include "decide/throttle.h" /* RP_RATE_MAX */
 #include "error.h"
+#include "io/jobs_topic.h" /* the default name */
 
 #include <keyroute.h>
 
@@ -90,6 +91,11 @@ extern const struct rp_command *const rp_commands[]; /* NULL-terminated */
         { "hash", 0, RP_OPT_TEXT, offsetof(T, policy.hash), "NAME",                                                    \
           "judge by this hash function, modulo the partition count", NULL, 0, 0, NULL }
 
+/** Row for tables of struct T whose member is `jobs_topic`. */
+#define RP_JOBS_TOPIC_OPTION(T)                                                                                       \
+        { "jobs-topic", 0, RP_OPT_TEXT, offsetof(T, jobs_topic), "NAME",                                               \
+          "topic in the target's cluster in which jobs are described; none: without", RP_JOBS_TOPIC_DEFAULT, 0, 0, NULL }
+
 /** Row for tables of struct T whose member is `timeout_ms`. */
 #define RP_TIMEOUT_OPTION(T)                                                                                          \
         { "timeout-ms", 0, RP_OPT_COUNT, offsetof(T, timeout_ms), "MS",                                                \
@@ -145,6 +151,9 @@ int rp_die(const char *command, const struct rp_error *err);
  * @returns "" when nothing was given; the caller's to free().
  */
 char *rp_client_args_text(const struct rp_client_args *client);
+
+/** True when the arguments may name two clusters, one for the source and one for the target. */
+bool rp_client_args_have_sides(const struct rp_client_args *client);
 
 /**
  * Opens a topic that is to be read, by the user's own way to reach the cluster.

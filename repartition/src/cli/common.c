@@ -64,6 +64,14 @@ char *rp_client_args_text(const struct rp_client_args *client)
         return text;
 }
 
+bool rp_client_args_have_sides(const struct rp_client_args *client)
+{
+        for (size_t i = 0; i < client->properties.cnt; i++)
+                if (!strncmp(client->properties.items[i], "source.", 7) || !strncmp(client->properties.items[i], "target.", 7))
+                        return true;
+        return client->config_file; /* which may have such lines */
+}
+
 rp_err_t rp_source_from_args(struct rp_source **source, const struct rp_client_args *client, const char *topic,
                              int timeout_ms, struct rp_error *err)
 {

@@ -10,7 +10,7 @@
 
 struct rp_rewrite_result {
         const struct rp_prepare_config *config;
-        const struct rp_preparation *preparation;
+        struct rp_preparation *preparation;
         const struct rp_rewrite_report *run; /* NULL: only planned */
         int64_t elapsed_ms;
         bool is_failed;                      /* the run ended with an error; it was told on stderr */

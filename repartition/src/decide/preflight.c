@@ -40,7 +40,7 @@ static void look_at_topics(const struct rp_facts *facts, struct rp_findings *fin
 {
         const struct rp_topic_facts *source = &facts->source, *target = &facts->target;
 
-        if (!strcmp(source->name, target->name))
+        if (!facts->is_apart && !strcmp(source->name, target->name))
                 refuse("same-topic", "source and target are both \"%s\": rewrite copies into another topic", source->name);
         if (facts->policy_pin && facts->policy_pin != facts->wanted_cnt)
                 refuse("policy-pin", "the policy is made for %" PRId32 " partitions, --partitions asks for %" PRId32,
@@ -87,7 +87,8 @@ static void look_at_topics(const struct rp_facts *facts, struct rp_findings *fin
                 refuse("create", "%s", facts->create_error);
         if (!facts->settings_are_known)
                 note("settings-unknown", "this cluster does not answer questions about topic settings: timestamp type, "
-                     "retention, size limits and cleanup policy were not checked");
+                     "retention, size limits and cleanup policy were not checked; and it makes no topic of jobs, so there will be "
+                     "no checkpoints for cutover, and a second run of this job is only noticed when it fences the first");
 }
 
 /* ---- rights and the library ------------------------------------------------------------------------------------- */

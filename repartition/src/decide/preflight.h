@@ -32,6 +32,7 @@ struct rp_facts {
         int32_t wanted_cnt;            /* partitions asked for */
         int32_t policy_pin;            /* count the policy is pinned to; 0: any */
         bool refuses_split_keys;       /* --order refuse; the survey has counted all keys then */
+        bool is_apart;                 /* source and target are two clusters, so they may have one name */
         bool settings_are_known;       /* the cluster answered admin requests */
         bool target_has_records;
         const char *job;               /* the name that progress is stored under */

@@ -3,7 +3,10 @@
 
 #include "clock.h"
 #include "crash.h"
+#include "decide/checkpoint.h"
 #include "io/kafka_group.h"
+#include "io/kafka_source.h"
+#include "io/topic_ids.h"
 #include "io/within.h"
 #include "io/zero_time.h"
 
@@ -18,8 +21,16 @@ enum {
         INIT_TRY_MS = 10000,
         PEEK_MS = 3000,        /* stored() is a look in passing; recover() has more patience */
         PURGE_MS = 3000,
+        WATCH_TRY_MS = 3000,   /* for one answer on a topic's id; a transaction is open meanwhile */
+        WATCH_MS = 7000,
         ABORT_MS = 5000,       /* when all is over anyway */
         GRACE_MS = 5000        /* at most, beyond the time-out that a call was given, before it is taken for hung */
+};
+
+/* A topic that must stay the one that it was. */
+struct watched {
+        struct rp_topic_watch *watch; /* NULL: nothing to hold it to */
+        char id[RP_TOPIC_ID_SIZE];
 };
 
 struct kafka_sink {
@@ -37,6 +48,14 @@ struct kafka_sink {
         struct rp_zero_time zero;
         unsigned appended;       /* since delivery reports were last looked at */
         struct rp_error failure; /* of the first record that could not be delivered; RP_OK when none */
+
+        struct rp_job_store *store;         /* NULL: none */
+        rd_kafka_topic_t *jobs_rkt;         /* NULL: no topic of jobs */
+        struct rp_checkpoint_log log;
+        char *descriptor;                   /* still to be written; NULL: none, or done */
+        int shard;
+        bool keeps_anchors;                 /* this transaction's checkpoint will be a full one */
+        struct watched watched[2];          /* source and target */
 };
 
 static struct kafka_sink *self(struct rp_sink *base)
@@ -71,6 +90,16 @@ static void on_delivery(rd_kafka_t *rk, const rd_kafka_message_t *report, void *
         rd_kafka_message_t *consumed = packed & 1 ? NULL : report->_private;
 
         (void)rk;
+        if (!report->_private) { /* of the topic of jobs; producing sets it for every record of the target */
+                if (report->err && sink->failure.code == RP_OK && report->err != RD_KAFKA_RESP_ERR__PURGE_QUEUE &&
+                    report->err != RD_KAFKA_RESP_ERR__PURGE_INFLIGHT)
+                        rp_fail(&sink->failure, next_step(report->err), "topic \"%s\" does not take a record of this job "
+                                "(%zu bytes): %s", rp_jobs_topic_name(sink->store->jobs), report->len + report->key_len,
+                                rd_kafka_err2str(report->err));
+                return;
+        }
+        if (!report->err && sink->jobs_rkt)
+                rp_checkpoint_log_wrote(&sink->log, report->partition, report->offset);
         /* Not rd_kafka_message_errstr(): up to 2.0.2 that is the payload, which of a report is the record's value. */
         if (report->err && sink->failure.code == RP_OK && report->err != RD_KAFKA_RESP_ERR__PURGE_QUEUE &&
             report->err != RD_KAFKA_RESP_ERR__PURGE_INFLIGHT) {
@@ -148,7 +177,9 @@ static void close_producer(struct kafka_sink *sink)
                 rp_client_serve(&sink->client, 50);
         if (sink->rkt)
                 rd_kafka_topic_destroy(sink->rkt);
-        sink->rkt = NULL;
+        if (sink->jobs_rkt)
+                rd_kafka_topic_destroy(sink->jobs_rkt);
+        sink->rkt = sink->jobs_rkt = NULL;
         rp_client_close(&sink->client);
         sink->is_open = false;
         sink->failure = (struct rp_error){ .code = RP_OK };
@@ -168,6 +199,12 @@ static rp_err_t open_producer(struct kafka_sink *sink, struct rp_error *err)
         sink->rkt = rd_kafka_topic_new(sink->client.rk, sink->topic, NULL);
         if (!sink->rkt)
                 return rp_fail_resp(err, &sink->client, rd_kafka_last_error(), "cannot use topic \"%s\"", sink->topic);
+        if (!sink->store || !sink->store->jobs)
+                return RP_OK;
+        sink->jobs_rkt = rd_kafka_topic_new(sink->client.rk, rp_jobs_topic_name(sink->store->jobs), NULL);
+        if (!sink->jobs_rkt)
+                return rp_fail_resp(err, &sink->client, rd_kafka_last_error(), "cannot use topic \"%s\"",
+                                    rp_jobs_topic_name(sink->store->jobs));
         return RP_OK;
 }
 
@@ -227,7 +264,7 @@ static void abandon_producer(struct kafka_sink *sink)
         while (rd_kafka_outq_len(sink->client.rk) > 0 && rp_clock_ms() < deadline)
                 rp_client_serve(&sink->client, 50);
         sink->client.rk = NULL;
-        sink->rkt = NULL;
+        sink->rkt = sink->jobs_rkt = NULL;
         sink->is_open = false;
 }
 
@@ -283,6 +320,8 @@ static rp_err_t read_progress(struct kafka_sink *sink, struct rp_progress *progr
 {
         if (sink->member)
                 return sink->member->ops->stored(sink->member, progress, timeout_ms, err);
+        if (sink->store)
+                return rp_job_store_progress(sink->store, progress, timeout_ms, err);
         return rp_kafka_progress(sink->source, progress, timeout_ms, err);
 }
 
@@ -292,6 +331,21 @@ static rp_err_t sink_stored(struct rp_sink *base, struct rp_progress *progress, 
 
         /* A member joins by this look: the end of a transaction that another one has left open is waited for. */
         return read_progress(sink, progress, sink->member ? sink->timeout_ms : PEEK_MS, err);
+}
+
+/* Nothing of this job is open now, so what the target holds up to here belongs to the stored progress. */
+static rp_err_t restart_log(struct kafka_sink *sink, const struct rp_progress *progress, struct rp_error *err)
+{
+        int64_t *ends = malloc(((size_t)sink->base.partition_cnt + 1) * sizeof(*ends));
+        rp_err_t rc;
+
+        if (!ends)
+                return rp_fail(err, RP_ERR_FATAL, "out of memory");
+        rc = rp_jobs_topic_ends_of(sink->store->jobs, sink->topic, sink->base.partition_cnt, sink->timeout_ms, ends, err);
+        if (rc == RP_OK)
+                rp_checkpoint_log_restart(&sink->log, progress, ends);
+        free(ends);
+        return rc;
 }
 
 static rp_err_t sink_recover(struct rp_sink *base, struct rp_progress *progress, struct rp_error *err)
@@ -305,6 +359,8 @@ static rp_err_t sink_recover(struct rp_sink *base, struct rp_progress *progress,
                 rc = init_transactions(sink, err);
         if (rc == RP_OK)
                 rc = read_progress(sink, progress, sink->timeout_ms, err);
+        if (rc == RP_OK && sink->jobs_rkt)
+                rc = restart_log(sink, progress, err);
         return rc;
 }
 
@@ -338,6 +394,7 @@ static rp_err_t sink_begin(struct rp_sink *base, struct rp_error *err)
 
         sink->opened_ms = rp_clock_ms();
         sink->is_open = true;
+        sink->keeps_anchors = sink->jobs_rkt && rp_checkpoint_log_wants_anchors(&sink->log);
         return judge(sink, rp_fail_kafka(err, &sink->client, rd_kafka_begin_transaction(sink->client.rk),
                                          "cannot begin a transaction"), err);
 }
@@ -377,6 +434,8 @@ static rp_err_t sink_append(struct rp_sink *base, const struct rp_record *rec, i
         int64_t deadline = 0;
         rd_kafka_resp_err_t kerr;
 
+        if (sink->keeps_anchors && rec->partition >= 0 && rec->partition < sink->log.source_cnt)
+                sink->log.anchors[rec->partition] = (struct rp_anchor){ rec->offset, rp_anchor_digest(rec) };
         if (!consumed)
                 headers = copy_headers(rec);
         else if (rd_kafka_message_detach_headers(consumed, &headers))
@@ -423,9 +482,128 @@ static int offsets_ms(const struct kafka_sink *sink)
         return sink->timeout_ms < RP_TRANSACTION_TIMEOUT_MS ? sink->timeout_ms : RP_TRANSACTION_TIMEOUT_MS;
 }
 
+/* ---- what goes into the topic of jobs ------------------------------------------------------------------------------- */
+
+/* Being fenced must not pass for trouble that a new producer could mend: it would fence the one that took over. */
+static rp_err_t fail_write(struct kafka_sink *sink, rd_kafka_resp_err_t kerr, const char *topic, struct rp_error *err)
+{
+        rd_kafka_resp_err_t fatal;
+        char text[256] = "";
+
+        rp_client_serve(&sink->client, 0);
+        fatal = rd_kafka_fatal_error(sink->client.rk, text, sizeof(text));
+        kerr = fatal ? fatal : kerr;
+        rp_fail_resp(err, &sink->client, kerr, "cannot write to topic \"%s\"%s%s", topic, *text ? ": " : "", text);
+        err->code = next_step(kerr);
+        return judge(sink, err->code, err);
+}
+
+static rp_err_t tell(struct kafka_sink *sink, const char *key, const char *text, struct rp_error *err)
+{
+        int64_t deadline = rp_clock_ms() + sink->timeout_ms;
+
+        for (;;) {
+                rd_kafka_resp_err_t kerr = rd_kafka_producev(
+                        sink->client.rk, RD_KAFKA_V_RKT(sink->jobs_rkt), RD_KAFKA_V_PARTITION(0),
+                        RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_KEY(key, strlen(key)),
+                        RD_KAFKA_V_VALUE((void *)text, strlen(text)), RD_KAFKA_V_END);
+
+                if (!kerr)
+                        return RP_OK;
+                if (kerr != RD_KAFKA_RESP_ERR__QUEUE_FULL || rp_clock_ms() >= deadline)
+                        return fail_write(sink, kerr, rp_jobs_topic_name(sink->store->jobs), err);
+                rp_client_serve(&sink->client, 10);
+                if (sink->failure.code != RP_OK)
+                        return judge(sink, sink->failure.code, err);
+        }
+}
+
+/* The delivery reports tell where the records came to lie, and that is what a checkpoint is about. */
+static rp_err_t await_deliveries(struct kafka_sink *sink, struct rp_error *err)
+{
+        rd_kafka_resp_err_t kerr = rd_kafka_flush(sink->client.rk, sink->timeout_ms);
+        char text[256];
+
+        if (sink->failure.code != RP_OK)
+                return judge(sink, sink->failure.code, err);
+        /* A producer that was fenced has purged what it had: all is flushed then, and nothing is written. */
+        if (!kerr && rd_kafka_fatal_error(sink->client.rk, text, sizeof(text)))
+                kerr = RD_KAFKA_RESP_ERR__FATAL;
+        return kerr ? fail_write(sink, kerr, sink->topic, err) : RP_OK;
+}
+
+static rp_err_t tell_progress(struct kafka_sink *sink, const struct rp_mark *marks, size_t cnt, struct rp_error *err)
+{
+        char key[RP_JOB_KEY_SIZE];
+        rp_err_t rc = RP_OK;
+
+        for (size_t i = 0; rc == RP_OK && i < cnt; i++) {
+                char *text = rp_job_progress_print(marks[i].next, marks[i].note);
+
+                rp_job_progress_key(key, sink->store->fold.job, sink->source->topic, marks[i].partition);
+                rc = text ? tell(sink, key, text, err) : rp_fail(err, RP_ERR_FATAL, "out of memory");
+                free(text);
+        }
+        return rc;
+}
+
+static rp_err_t tell_jobs(struct kafka_sink *sink, const struct rp_mark *marks, size_t cnt, struct rp_error *err)
+{
+        char key[RP_JOB_KEY_SIZE], *text;
+        rp_err_t rc = await_deliveries(sink, err);
+
+        if (rc == RP_OK && sink->descriptor)
+                rc = tell(sink, sink->store->fold.job, sink->descriptor, err);
+        if (rc == RP_OK && sink->store->is_apart)
+                rc = tell_progress(sink, marks, cnt, err);
+        if (rc != RP_OK)
+                return rc;
+        rp_job_checkpoint_key(key, sink->store->fold.job, sink->shard, sink->log.seq,
+                              rp_checkpoint_log_wants_anchors(&sink->log));
+        text = rp_checkpoint_log_print(&sink->log, marks, cnt);
+        rc = text ? tell(sink, key, text, err) : rp_fail(err, RP_ERR_FATAL, "out of memory");
+        free(text);
+        if (rc == RP_OK)
+                rp_checkpoint_log_told(&sink->log);
+        return rc;
+}
+
+/* ---- whether the topics are still the same ---------------------------------------------------------------------------- */
+
+/*
+ * Asked after the transaction's last record was read and written: a topic that is the same now was so all the time, since
+ * an id never comes back.
+ */
+static rp_err_t check_watched(struct kafka_sink *sink, struct watched *watched, const char *topic, struct rp_error *err)
+{
+        int64_t deadline = rp_clock_ms() + WATCH_MS;
+        char id[RP_TOPIC_ID_SIZE];
+        rp_err_t rc;
+
+        if (!watched->watch)
+                return RP_OK;
+        for (;;) {
+                rp_topic_watch_ask(watched->watch, WATCH_TRY_MS);
+                rc = rp_topic_watch_answer(watched->watch, WATCH_TRY_MS + 500, id, err);
+                /* "No such topic" is also what a broker says that has just started: the new start of the job will tell. */
+                if (rc == RP_OK || rp_clock_ms() >= deadline)
+                        break;
+                rp_client_serve(&sink->client, 100);
+        }
+        if (rc != RP_OK)
+                return err->code = RP_ERR_ABORT_BATCH;
+        if (*id && strcmp(id, watched->id) != 0)
+                return rp_fail(err, RP_ERR_INCOMPLETE,
+                               "topic \"%s\" was deleted and made again while it was in use (its id was %s and is %s). What was "
+                               "committed before comes from, or went into, the old one; nothing was committed since",
+                               topic, watched->id, id);
+        return RP_OK;
+}
+
 static rp_err_t sink_commit(struct rp_sink *base, const struct rp_mark *marks, size_t cnt, struct rp_error *err)
 {
         struct kafka_sink *sink = self(base);
+        bool is_apart = sink->store && sink->store->is_apart;
         rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)cnt);
         const char *topic = sink->member ? sink->member->topic : sink->source->topic;
         rd_kafka_consumer_group_metadata_t *group = NULL;
@@ -438,22 +616,32 @@ static rp_err_t sink_commit(struct rp_sink *base, const struct rp_mark *marks, s
                 at->metadata = marks[i].note ? strdup(marks[i].note) : NULL;
                 at->metadata_size = at->metadata ? strlen(at->metadata) : 0;
         }
-        if (!sink->member)
-                group = rd_kafka_consumer_group_metadata_new(sink->job);
-        else
+        for (int side = 0; side < 2; side++)
+                if (sink->watched[side].watch)
+                        rp_topic_watch_ask(sink->watched[side].watch, WATCH_TRY_MS);
+        if (sink->jobs_rkt)
+                rc = tell_jobs(sink, marks, cnt, err);
+        if (rc == RP_OK && sink->member)
                 rc = rp_kafka_group_metadata(sink->member, &group, err);
-        if (rc != RP_OK)
-                rd_kafka_topic_partition_list_destroy(list);
-        else
+        else if (rc == RP_OK && !is_apart)
+                group = rd_kafka_consumer_group_metadata_new(sink->job);
+        if (rc == RP_OK && group)
                 rc = transact(sink, (struct call){ .what = SEND_OFFSETS, .timeout_ms = offsets_ms(sink), .offsets = list,
                                                    .group = group },
                               "add the progress to the transaction", err);
+        else
+                rd_kafka_topic_partition_list_destroy(list);
+        for (int side = 0; rc == RP_OK && side < 2; side++)
+                rc = check_watched(sink, &sink->watched[side], side ? sink->topic : topic, err);
         if (rc == RP_OK)
                 rc = transact(sink, (struct call){ .what = COMMIT, .timeout_ms = sink->timeout_ms },
                               "commit the transaction", err);
         rc = judge(sink, rc, err);
-        if (rc == RP_OK)
+        if (rc == RP_OK) {
                 sink->is_open = false;
+                free(sink->descriptor);
+                sink->descriptor = NULL;
+        }
         return rc;
 }
 
@@ -483,6 +671,10 @@ static void sink_free(struct rp_sink *base)
         }
         close_producer(sink);
         free(sink->id);
+        for (int side = 0; side < 2; side++)
+                rp_topic_watch_free(sink->watched[side].watch);
+        rp_checkpoint_log_release(&sink->log);
+        free(sink->descriptor);
         free(sink->job);
         free(sink->topic);
         free(sink);
@@ -512,12 +704,37 @@ rp_err_t rp_kafka_sink_count(struct rp_sink *base, int timeout_ms, int32_t *cnt,
         return kerr ? rp_fail_resp(err, &sink->client, kerr, "cannot look at topic \"%s\"", sink->topic) : RP_OK;
 }
 
+static bool watch(struct watched *watched, struct rp_client *client, const char *topic, const char *id)
+{
+        if (!id || !*id)
+                return true;
+        snprintf(watched->id, sizeof(watched->id), "%s", id);
+        watched->watch = rp_topic_watch_new(client, topic);
+        return watched->watch;
+}
+
+static bool attach_store(struct kafka_sink *sink, const struct rp_kafka_sink_config *config)
+{
+        sink->store = config->store;
+        sink->shard = config->shard;
+        if (!config->store || !config->store->jobs)
+                return true;
+        sink->descriptor = rp_job_descriptor_print(config->descriptor);
+        if (!sink->descriptor || !rp_checkpoint_log_init(&sink->log, config->source->partition_cnt, config->partition_cnt,
+                                                         config->store->fold.next_seq))
+                return false;
+        sink->log.epoch = config->descriptor->since_ms;
+        return watch(&sink->watched[0], rp_kafka_source_client(config->source), config->source->topic, config->descriptor->source.id) &&
+               watch(&sink->watched[1], rp_jobs_topic_client(config->store->jobs), config->topic, config->descriptor->target.id);
+}
+
 rp_err_t rp_kafka_sink_new(struct rp_sink **out, const struct rp_kafka_sink_config *config, struct rp_error *err)
 {
         struct kafka_sink *sink = calloc(1, sizeof(*sink));
 
         if (!sink || !(sink->job = strdup(config->job)) || !(sink->topic = strdup(config->topic)) ||
-            !(sink->id = strdup(config->transactional_id ? config->transactional_id : config->job))) {
+            !(sink->id = strdup(config->transactional_id ? config->transactional_id : config->job)) ||
+            !attach_store(sink, config)) {
                 if (sink)
                         sink_free(&sink->base);
                 return rp_fail(err, RP_ERR_FATAL, "out of memory");

@@ -1,6 +1,10 @@
 /**
  * A topic of a Kafka cluster as an rp_sink: one transactional producer, partitions chosen by the caller. Progress is
- * the job's consumer group: offsets of the source topic, committed in the same transaction as the records.
+ * the job's consumer group: offsets of the source topic, committed in the same transaction as the records; where source
+ * and target are two clusters, records in the target's topic of jobs, likewise.
+ *
+ * With a topic of jobs each transaction also carries a checkpoint (decide/checkpoint.h), and the first one the job's
+ * description. Before each commit both topics are asked whether they are still the ones that the job began with.
  *
  * librdkafka cannot bump a producer's epoch after each transaction (KIP-890), so after an uncertain outcome a late
  * answer could hit a later transaction of the same producer. Therefore recover() always makes a new producer.
@@ -8,9 +12,10 @@
 #ifndef RP_KAFKA_SINK_H
 #define RP_KAFKA_SINK_H
 
-#include "io/sink.h"
 #include "io/client.h"
 #include "io/group.h"
+#include "io/job_store.h"
+#include "io/sink.h"
 #include "io/source.h"
 
 /** An open transaction is given up by the cluster after this time, and readers are held back no longer by a dead job. */
@@ -30,6 +35,10 @@ struct rp_kafka_sink_config {
         int32_t partition_cnt;
         int64_t batch_bytes_max;  /* the topic's max.message.bytes; 0: not known */
         int timeout_ms;           /* how long a silent cluster is waited for */
+
+        struct rp_job_store *store;   /* of the job, open; borrowed, must outlive the sink. NULL: progress alone */
+        const struct rp_job_descriptor *descriptor; /* for the topic of jobs; its topics' ids, where known, are held to */
+        int shard;                    /* which of the job's producers this is, from 0; each has an id of its own */
 };
 
 /** @returns RP_OK and *sink, the caller's to sink->ops->free(). The cluster is first spoken to in recover(). */

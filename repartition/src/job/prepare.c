@@ -5,6 +5,8 @@
 #include "io/kafka_sink.h"
 #include "io/kafka_source.h"
 #include "io/reader.h"
+#include "io/topic_ids.h"
+#include "job/continuity.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -147,7 +149,7 @@ static rp_err_t look_at_progress(struct rp_preparation *preparation, const struc
 /* Whether a committed reader would see anything: aborted records and control records do not count. */
 static rp_err_t find_any_record(const struct rp_prepare_config *config, bool *found, struct rp_error *err)
 {
-        struct rp_kafka_source_config source_config = { .client = config->client, .topic = config->target,
+        struct rp_kafka_source_config source_config = { .client = config->target_client, .topic = config->target,
                                                         .timeout_ms = config->timeout_ms };
         struct rp_source *source = NULL;
         struct rp_reader *reader = NULL;
@@ -247,7 +249,7 @@ static void try_rights(struct rp_preparation *preparation, const struct rp_prepa
         struct rp_facts *facts = &preparation->facts;
         bool exists = facts->target.exists;
 
-        if (!exists && strcmp(config->source, config->target) &&
+        if (!exists &&
             rp_cluster_try_create(client, config->target, config->partition_cnt, facts->target.replication_factor,
                                   &preparation->target_settings, config->timeout_ms, &preparation->create_error) != RP_OK)
                 facts->create_error = preparation->create_error.text;
@@ -257,20 +259,66 @@ static void try_rights(struct rp_preparation *preparation, const struct rp_prepa
         facts->rights_are_unknown = !preparation->denials.is_known && rp_client_is_secured(client);
 }
 
+/* What the job is, with the ids of its topics as they are now. */
+static rp_err_t describe_job(struct rp_preparation *preparation, const struct rp_prepare_config *config,
+                             bool target_exists, struct rp_error *err)
+{
+        struct rp_job_descriptor *descriptor = &preparation->descriptor;
+        struct rp_job_store *store = &preparation->store;
+        rp_err_t rc = RP_OK;
+
+        *descriptor = (struct rp_job_descriptor){ .kind = "rewrite", .version = KR_VERSION,
+                                                  .source.partition_cnt = preparation->source->partition_cnt,
+                                                  .target.partition_cnt = config->partition_cnt };
+        rp_job_identity(descriptor->identity, config->source, config->target, config->partition_cnt,
+                        kr_rule_fingerprint(config->rule));
+        snprintf(descriptor->fingerprint, sizeof(descriptor->fingerprint), "%s", kr_rule_fingerprint(config->rule));
+        snprintf(descriptor->by, sizeof(descriptor->by), "%s", config->by);
+        snprintf(descriptor->source.topic, sizeof(descriptor->source.topic), "%s", config->source);
+        snprintf(descriptor->target.topic, sizeof(descriptor->target.topic), "%s", config->target);
+        memcpy(descriptor->source.cluster, store->source_cluster, sizeof(descriptor->source.cluster));
+        memcpy(descriptor->target.cluster, store->target_cluster, sizeof(descriptor->target.cluster));
+        if (store->jobs)
+                rc = rp_topic_id(rp_kafka_source_client(preparation->source), config->source, config->timeout_ms,
+                                 descriptor->source.id, err);
+        if (rc == RP_OK && store->jobs && target_exists)
+                rc = rp_topic_id(rp_jobs_topic_client(store->target), config->target, config->timeout_ms,
+                                 descriptor->target.id, err);
+        return rc;
+}
+
+/* A job that goes on keeps its epoch; one whose progress is gone begins a new one. */
+static rp_err_t look_at_job(struct rp_preparation *preparation, const struct rp_prepare_config *config, struct rp_error *err)
+{
+        struct rp_job_descriptor *descriptor = &preparation->descriptor;
+
+        descriptor->since_ms = preparation->facts.has_progress ? rp_job_fold_epoch(&preparation->store.fold) : 0;
+        if (!descriptor->since_ms)
+                descriptor->since_ms = rp_wall_clock_ms();
+        if (!preparation->facts.has_progress || preparation->facts.other_job || preparation->facts.progress_is_foreign)
+                return RP_OK;
+        return rp_continuity_check(&preparation->store.fold, descriptor, preparation->source, preparation->bounds,
+                                   config->partition_cnt, err);
+}
+
 static rp_err_t ask_topics(struct rp_preparation *preparation, const struct rp_prepare_config *config,
                            struct rp_error *err)
 {
         struct rp_client *client = rp_kafka_source_client(preparation->source);
+        struct rp_client *target_client = rp_jobs_topic_client(preparation->store.target);
         struct rp_topic_info source, target;
-        bool knows = rp_cluster_is_administrable(client, ADMIN_MS);
+        bool knows_source = rp_cluster_is_administrable(client, ADMIN_MS);
+        bool knows = rp_cluster_is_administrable(target_client, ADMIN_MS);
         rp_err_t rc = rp_cluster_topic(client, config->source, config->timeout_ms, &source, err);
 
         if (rc == RP_OK)
-                rc = rp_cluster_topic(client, config->target, config->timeout_ms, &target, err);
-        if (rc == RP_OK && knows)
+                rc = rp_cluster_topic(target_client, config->target, config->timeout_ms, &target, err);
+        if (rc == RP_OK && knows_source)
                 rc = rp_cluster_settings(client, config->source, config->timeout_ms, &preparation->source_settings, err);
         if (rc == RP_OK && knows && target.exists)
-                rc = rp_cluster_settings(client, config->target, config->timeout_ms, &preparation->target_settings, err);
+                rc = rp_cluster_settings(target_client, config->target, config->timeout_ms, &preparation->target_settings, err);
+        if (rc == RP_OK)
+                rc = describe_job(preparation, config, target.exists, err);
         if (rc == RP_OK && !target.exists)
                 rc = rp_derive_settings(&preparation->target_settings, &preparation->source_settings, config->settings,
                                         config->setting_cnt, err);
@@ -285,23 +333,28 @@ static rp_err_t ask_topics(struct rp_preparation *preparation, const struct rp_p
                 target.partition_cnt = config->partition_cnt;
                 target.replication_factor =
                         config->replication_factor ? config->replication_factor : source.replication_factor;
+                /* Another cluster may have fewer brokers; who asked for a number gets it, or is refused. */
+                if (preparation->store.is_apart && !config->replication_factor &&
+                    target.replication_factor > target.broker_cnt)
+                        target.replication_factor = target.broker_cnt;
         }
         preparation->facts = (struct rp_facts){
                 .source = rp_topic_facts(config->source, &source, &preparation->source_settings),
                 .target = rp_topic_facts(config->target, &target, &preparation->target_settings),
-                .broker_cnt = source.broker_cnt,
+                .broker_cnt = target.broker_cnt,
                 .wanted_cnt = config->partition_cnt,
                 .policy_pin = kr_rule_partitions(config->rule),
                 .refuses_split_keys = config->refuses_split_keys,
-                .settings_are_known = knows,
                 .codecs = rp_client_features(),
                 .library = rp_client_version_number(),
                 .library_name = rp_client_version(),
                 .library_is_allowed = config->library_is_allowed,
+                .is_apart = preparation->store.is_apart,
+                .settings_are_known = knows && knows_source,
                 .now_ms = rp_wall_clock_ms(),
         };
         if (knows)
-                try_rights(preparation, config, client);
+                try_rights(preparation, config, target_client);
         return RP_OK;
 }
 
@@ -314,8 +367,15 @@ rp_err_t rp_prepare(struct rp_preparation *preparation, const struct rp_prepare_
         int32_t cnt;
         rp_err_t rc;
 
+        struct rp_job_store_config store_config = { .target = config->target_client, .job = config->job,
+                                                    .topic = config->jobs_topic, .timeout_ms = config->timeout_ms };
+
         *preparation = (struct rp_preparation){ 0 };
         rc = rp_kafka_source_new(&preparation->source, &source_config, err);
+        if (rc != RP_OK)
+                return rc;
+        store_config.source = preparation->source;
+        rc = rp_job_store_open(&preparation->store, &store_config, err);
         if (rc != RP_OK)
                 return rc;
         cnt = preparation->source->partition_cnt;
@@ -326,10 +386,12 @@ rp_err_t rp_prepare(struct rp_preparation *preparation, const struct rp_prepare_
         if (rc == RP_OK)
                 rc = preparation->source->ops->bounds(preparation->source, preparation->bounds, err);
         if (rc == RP_OK)
-                rc = rp_kafka_progress(preparation->source, &preparation->progress, config->timeout_ms, err);
+                rc = rp_job_store_progress(&preparation->store, &preparation->progress, config->timeout_ms, err);
         if (rc == RP_OK)
                 rc = look_at_progress(preparation, config, err);
-        if (rc == RP_OK && facts->target.exists && strcmp(config->source, config->target))
+        if (rc == RP_OK)
+                rc = look_at_job(preparation, config, err);
+        if (rc == RP_OK && facts->target.exists)
                 rc = find_any_record(config, &facts->target_has_records, err);
         if (rc != RP_OK)
                 return rc;
@@ -363,37 +425,43 @@ rp_err_t rp_prepare(struct rp_preparation *preparation, const struct rp_prepare_
         return rc;
 }
 
-rp_err_t rp_preparation_create_target(const struct rp_preparation *preparation, const struct rp_prepare_config *config,
+rp_err_t rp_preparation_create_target(struct rp_preparation *preparation, const struct rp_prepare_config *config,
                                       struct rp_error *err)
 {
-        const struct rp_kafka_sink_config sink = { .client = config->client, .source = preparation->source, .job = config->job,
-                                                   .topic = config->target, .partition_cnt = config->partition_cnt,
-                                                   .timeout_ms = config->timeout_ms };
+        const struct rp_kafka_sink_config sink = { .client = config->target_client, .source = preparation->source,
+                                                   .job = config->job, .topic = config->target,
+                                                   .partition_cnt = config->partition_cnt, .timeout_ms = config->timeout_ms };
+        struct rp_job_store *store = &preparation->store;
+        struct rp_client *client = rp_jobs_topic_client(store->target);
+        bool creates = !preparation->facts.target.exists;
+        rp_err_t rc = RP_OK;
 
-        if (preparation->facts.target.exists)
-                return RP_OK;
         /* Not to leave an empty topic behind when it cannot be filled. */
-        if (rp_kafka_sink_try(&sink, err) != RP_OK)
-                return err->code;
+        if (creates)
+                rc = rp_kafka_sink_try(&sink, err);
         RP_CRASH_POINT("create target", "before");
-        if (rp_cluster_create(rp_kafka_source_client(preparation->source), config->target, config->partition_cnt,
-                              preparation->facts.target.replication_factor, &preparation->target_settings,
-                              config->timeout_ms, err) != RP_OK)
-                return err->code;
+        if (rc == RP_OK && creates)
+                rc = rp_cluster_create(client, config->target, config->partition_cnt,
+                                       preparation->facts.target.replication_factor, &preparation->target_settings,
+                                       config->timeout_ms, err);
         RP_CRASH_POINT("create target", "after");
-        return RP_OK;
+        if (rc == RP_OK && store->jobs && creates)
+                rc = rp_topic_id(client, config->target, config->timeout_ms, preparation->descriptor.target.id, err);
+        if (rc == RP_OK && store->jobs)
+                rc = rp_jobs_topic_create(store->jobs, preparation->facts.target.replication_factor, err);
+        return rc;
 }
 
 rp_err_t rp_preparation_await_target(const struct rp_prepare_config *config, struct rp_error *err)
 {
-        struct rp_kafka_source_config target = { .client = config->client, .topic = config->target,
+        struct rp_kafka_source_config target = { .client = config->target_client, .topic = config->target,
                                                  .timeout_ms = config->timeout_ms };
         struct rp_source *source;
         rp_err_t rc = rp_kafka_source_new(&source, &target, err);
 
         if (rc != RP_OK)
                 return rc;
-        rc = rp_kafka_source_await_stable(source, config->client, STABLE_MS, err);
+        rc = rp_kafka_source_await_stable(source, config->target_client, STABLE_MS, err);
         source->ops->free(source);
         return rc;
 }
@@ -405,6 +473,7 @@ void rp_preparation_release(struct rp_preparation *preparation)
         rp_settings_release(&preparation->target_settings);
         rp_progress_release(&preparation->progress);
         free(preparation->bounds);
+        rp_job_store_close(&preparation->store);
         if (preparation->source)
                 preparation->source->ops->free(preparation->source);
         preparation->source = NULL;

@@ -6,12 +6,15 @@
 #include "decide/preflight.h"
 #include "io/client.h"
 #include "io/cluster.h"
+#include "io/job_store.h"
 #include "io/rights.h"
 #include "io/sink.h"
 #include "io/source.h"
 
 struct rp_prepare_config {
-        const struct rp_client_config *client;
+        const struct rp_client_config *client, *target_client; /* of the source's cluster and of the target's */
+        const char *jobs_topic;      /* see io/jobs_topic.h; "none": without */
+        const char *by;              /* who runs: host and process */
         const char *source, *target; /* topics */
         const char *job;
         int32_t partition_cnt;       /* of the target */
@@ -31,6 +34,8 @@ struct rp_prepare_config {
 
 struct rp_preparation {
         struct rp_source *source;      /* open; its group is the job */
+        struct rp_job_store store;     /* open */
+        struct rp_job_descriptor descriptor; /* of the job as it would go on now */
         struct rp_range *bounds;       /* of the source, now: the survey goes up to their ends, and so must the copying */
         struct rp_progress progress;   /* as stored */
         struct rp_settings source_settings, target_settings; /* the target's as it is, or as it would be created */
@@ -52,8 +57,8 @@ struct rp_topic_facts rp_topic_facts(const char *name, const struct rp_topic_inf
 /** Looks and writes nothing. *preparation is the caller's to rp_preparation_release(), also after an error. */
 rp_err_t rp_prepare(struct rp_preparation *preparation, const struct rp_prepare_config *config, struct rp_error *err);
 
-/** Creates the target as prepared, if it does not exist. */
-rp_err_t rp_preparation_create_target(const struct rp_preparation *preparation, const struct rp_prepare_config *config,
+/** Creates the target as prepared, if it does not exist, and the topic of jobs. */
+rp_err_t rp_preparation_create_target(struct rp_preparation *preparation, const struct rp_prepare_config *config,
                                       struct rp_error *err);
 
 /** Waits, a little, until what was committed to the target can be read committed, so that who looks next sees it. */

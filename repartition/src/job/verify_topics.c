@@ -1,7 +1,6 @@
 #include "job/verify_topics.h"
 
 #include "io/cluster.h"
-#include "io/kafka_sink.h"
 #include "io/kafka_source.h"
 
 #include <inttypes.h>
@@ -42,7 +41,7 @@ static rp_err_t settle(struct rp_verify_topics *topics, struct rp_error *err)
         if (rc == RP_OK)
                 rc = topics->source->ops->bounds(topics->source, topics->source_bounds, err);
         if (rc == RP_OK)
-                rc = rp_kafka_progress(topics->source, &topics->progress, config->timeout_ms, err);
+                rc = rp_job_store_progress(&topics->store, &topics->progress, config->timeout_ms, err);
         for (int i = 0; rc == RP_OK && i < SETTLE_TRIES; i++) {
                 struct rp_progress again = { 0 };
                 bool is_settled;
@@ -51,7 +50,7 @@ static rp_err_t settle(struct rp_verify_topics *topics, struct rp_error *err)
                 if (rc == RP_OK && !rp_progress_init(&again, topics->source->partition_cnt))
                         rc = rp_fail(err, RP_ERR_FATAL, "out of memory");
                 if (rc == RP_OK)
-                        rc = rp_kafka_progress(topics->source, &again, config->timeout_ms, err);
+                        rc = rp_job_store_progress(&topics->store, &again, config->timeout_ms, err);
                 if (rc != RP_OK) {
                         rp_progress_release(&again);
                         return rc;
@@ -123,6 +122,8 @@ static void choose_mode(struct rp_verify_topics *topics)
 rp_err_t rp_verify_topics_open(struct rp_verify_topics *topics, const struct rp_verify_topics_config *config,
                                struct rp_error *err)
 {
+        struct rp_job_store_config store = { .target = config->target_client, .job = config->job, .topic = config->jobs_topic,
+                                             .timeout_ms = config->timeout_ms };
         int32_t pin = kr_rule_partitions(config->rule);
         rp_err_t rc;
 
@@ -132,6 +133,12 @@ rp_err_t rp_verify_topics_open(struct rp_verify_topics *topics, const struct rp_
         if (rc == RP_OK)
                 rc = open_topic(&topics->target, config->target_client, config->target, NULL, config,
                                 &topics->target_bounds, err);
+        store.source = topics->source;
+        if (rc == RP_OK)
+                rc = rp_job_store_open(&topics->store, &store, err);
+        if (rc == RP_OK && !topics->store.is_apart && !strcmp(config->source, config->target))
+                rc = rp_fail(err, RP_ERR_USAGE, "source and target are both \"%s\": a topic proves nothing about itself",
+                             config->source);
         if (rc == RP_OK && pin && pin != topics->target->partition_cnt)
                 rc = rp_fail(err, RP_ERR_USAGE, "the policy is made for %" PRId32 " partitions, topic \"%s\" has %" PRId32, pin,
                              config->target, topics->target->partition_cnt);
@@ -172,6 +179,7 @@ void rp_verify_topics_fill(struct rp_verify_topics *topics, struct rp_verify *ve
 void rp_verify_topics_release(struct rp_verify_topics *topics)
 {
         rp_progress_release(&topics->progress);
+        rp_job_store_close(&topics->store);
         free(topics->source_bounds);
         free(topics->target_bounds);
         if (topics->source)

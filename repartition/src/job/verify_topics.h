@@ -15,6 +15,7 @@
 #define RP_VERIFY_TOPICS_H
 
 #include "io/client.h"
+#include "io/job_store.h"
 #include "job/verify.h"
 
 enum { RP_VERIFY_MEMORY = 256000000 };
@@ -23,6 +24,7 @@ struct rp_verify_topics_config {
         const struct rp_client_config *source_client, *target_client; /* borrowed as long as the topics are open */
         const char *source, *target;
         const char *job;      /* whose progress bounds the source, where it has any */
+        const char *jobs_topic; /* see io/jobs_topic.h */
         const kr_rule_t *rule;
         int timeout_ms;
         const char *mode;     /* "all", "latest"; NULL: by the topics' cleanup.policy */
@@ -32,6 +34,7 @@ struct rp_verify_topics_config {
 struct rp_verify_topics {
         const struct rp_verify_topics_config *config;
         struct rp_source *source, *target;
+        struct rp_job_store store;
         struct rp_progress progress;                 /* of the job; no mark set when it has none */
         struct rp_range *source_bounds, *target_bounds;
         rp_compare_mode_t mode;
