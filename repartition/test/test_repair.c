@@ -145,11 +145,51 @@ static void busy_free(struct rp_source *base)
 
 static const struct rp_source_ops busy_ops = { busy_bounds, busy_start, busy_fetch, busy_free };
 
+/* ---- commits that are seen late ----------------------------------------------------------------------------------------- */
+
+/* A source whose end is what it was when it was asked for last: brokers answer a commit before it can be read. */
+struct late_source {
+        struct rp_source base, *inner;
+        struct rp_range before[PARTITIONS];
+        bool is_asked;
+};
+
+static rp_err_t late_bounds(struct rp_source *base, struct rp_range *ranges, struct rp_error *err)
+{
+        struct late_source *source = (struct late_source *)base;
+        struct rp_range now[PARTITIONS];
+        rp_err_t rc = source->inner->ops->bounds(source->inner, now, err);
+
+        if (rc != RP_OK)
+                return rc;
+        memcpy(ranges, source->is_asked ? source->before : now, sizeof(now));
+        memcpy(source->before, now, sizeof(now));
+        source->is_asked = true;
+        return RP_OK;
+}
+
+static rp_err_t late_start(struct rp_source *base, const struct rp_range *ranges, struct rp_error *err)
+{
+        struct late_source *source = (struct late_source *)base;
+
+        return source->inner->ops->start(source->inner, ranges, err);
+}
+
+static rp_err_t late_fetch(struct rp_source *base, int32_t partition, int timeout_ms, struct rp_batch *batch,
+                           struct rp_error *err)
+{
+        struct late_source *source = (struct late_source *)base;
+
+        return source->inner->ops->fetch(source->inner, partition, timeout_ms, batch, err);
+}
+
+static const struct rp_source_ops late_ops = { late_bounds, late_start, late_fetch, NULL };
+
 /* ---- running --------------------------------------------------------------------------------------------------------- */
 
 struct options {
         unsigned include;
-        bool mark, tombstones, only_judge;
+        bool mark, tombstones, only_judge, is_late;
         size_t memory_bytes;
         bool (*tick)(void *arg, const struct rp_repair_report *report);
         void *arg;
@@ -161,9 +201,11 @@ static rp_err_t run(struct memory_cluster *cluster, struct faults *faults, struc
         struct rp_source *source = memory_source_new(&cluster->target, faults, 42);
         struct rp_source *tail = memory_source_new(&cluster->target, faults, 43);
         struct busy_source busy = { { &busy_ops, tail->topic, tail->partition_cnt }, tail, cluster, options.others_keys, 1100 };
+        struct late_source late = { { &late_ops, source->topic, source->partition_cnt }, source, { { 0 } }, false };
         struct rp_sink *sink = memory_sink_new(cluster, faults);
         struct rp_repair_job job = {
-                .source = source, .tail = options.others_keys ? &busy.base : tail, .sink = options.only_judge ? NULL : sink,
+                .source = options.is_late ? &late.base : source, .tail = options.others_keys ? &busy.base : tail,
+                .sink = options.only_judge ? NULL : sink,
                 .config = { .rule = rule, .include = options.include, .tombstones = options.tombstones,
                             .memory_bytes = options.memory_bytes ? options.memory_bytes : 1 << 20, .cutoff_ms = INT64_MIN },
                 .mark = options.mark, .by = "host/1", .transaction_ms = 1000,
@@ -311,13 +353,12 @@ static bool stop_after(void *arg, const struct rp_repair_report *now)
         return (*left)-- > 0;
 }
 
-static void test_stopped_anywhere_goes_on(void **state)
+static void stop_anywhere(bool is_late)
 {
         struct memory_topic topic;
         struct memory_cluster want;
         bool was_stopped = true, was_stopped_writing = false;
 
-        (void)state;
         random_state = 3;
         memory_topic_init(&topic, PARTITIONS);
         fill(&topic, 300, 60);
@@ -328,10 +369,11 @@ static void test_stopped_anywhere_goes_on(void **state)
                 int left = ticks;
 
                 begin_with(&cluster, &topic);
-                assert_int_equal(run(&cluster, NULL, (struct options){ .include = ALL, .tick = stop_after, .arg = &left }), RP_OK);
+                assert_int_equal(run(&cluster, NULL, (struct options){ .include = ALL, .tick = stop_after, .arg = &left,
+                                                                       .is_late = is_late }), RP_OK);
                 was_stopped = report.is_stopped;
                 was_stopped_writing |= was_stopped && report.written;
-                finish(&cluster, (struct options){ .include = ALL });
+                finish(&cluster, (struct options){ .include = ALL, .is_late = is_late });
                 assert_true(!was_stopped || report.is_interrupted == report.resumes);
                 assert_same_topic(&cluster.target, &want.target, "stopped");
                 memory_cluster_release(&cluster);
@@ -339,6 +381,13 @@ static void test_stopped_anywhere_goes_on(void **state)
         assert_true(was_stopped_writing);
         memory_cluster_release(&want);
         memory_topic_release(&topic);
+}
+
+static void test_stopped_anywhere_goes_on(void **state)
+{
+        (void)state;
+        stop_anywhere(false);
+        stop_anywhere(true);
 }
 
 static void test_other_options_begin_anew(void **state)

@@ -13,9 +13,9 @@
 
 enum {
         WAIT_MS = 100,
-        STABLE_BEFORE_MS = 5000, /* for what a killed run left open to be settled */
-        STABLE_AFTER_MS = 20000, /* for what was written to be seen by whoever looks next */
-        ATTEMPTS_MAX = 5 /* to read a range while retention takes records from under it */
+        STABLE_BEFORE_MS = 3000, /* for what a killed run left open to be settled */
+        STABLE_AFTER_MS = 10000, /* for what was written to be seen by whoever looks next */
+        ATTEMPTS_MAX = 5 /* to read a range while retention takes records from under it, or copies become readable */
 };
 
 /* What an earlier run has stored. */
@@ -196,38 +196,13 @@ static rp_err_t fix_bounds(struct run *run, struct rp_error *err)
         return rc;
 }
 
-static rp_err_t judge(struct run *run, struct rp_error *err)
-{
-        rp_err_t rc = RP_ERR_INCOMPLETE;
+/* ---- copies behind what was judged --------------------------------------------------------------------------------------- */
 
-        run->report->is_writing = false;
-        for (int i = 0; i < ATTEMPTS_MAX && rc == RP_ERR_INCOMPLETE; i++) {
-                run->report->seen = 0;
-                rc = fix_bounds(run, err);
-                if (rc != RP_OK)
-                        return rc;
-                rp_repair_begin(run->repair, run->pass.low, run->pass.high);
-                rc = read_once(run, true, err);
-                if (rc == RP_OK)
-                        rc = rp_repair_turn(run->repair, err);
-                if (rc == RP_OK)
-                        rc = read_once(run, false, err);
-        }
-        if (rc != RP_OK || run->report->is_stopped)
-                return rc;
-        if (run->is_resumed_pass && rp_repair_high(run->repair) != run->pass.high)
-                return rp_fail(err, RP_ERR_USAGE, "an interrupted repair was begun with more memory than this run may use: allow "
-                               "more (--max-memory)");
-        run->pass.high = rp_repair_high(run->repair);
-        rp_repair_conclude(run->repair);
-        run->report->counts = *rp_repair_counts(run->repair);
-        return RP_OK;
-}
-
-/* ---- copies that cannot be read committed ------------------------------------------------------------------------------ */
-
-/* Whether this is a copy that the pass has yet to make, but that is there already. */
-static void look_at_unstable(struct run *run, const struct rp_record *rec, int64_t stable)
+/*
+ * A copy that lies behind what was judged, although the pass would write it: our own of a moment ago, whose commit was
+ * answered before it could be read, or one behind somebody's open transaction. *is_outdated: it can be read by now.
+ */
+static void look_behind(struct run *run, const struct rp_record *rec, int64_t stable, bool *is_outdated)
 {
         struct rp_unstable *unstable = &run->report->unstable;
         int32_t partition;
@@ -236,26 +211,32 @@ static void look_at_unstable(struct run *run, const struct rp_record *rec, int64
         if (unstable->exists || !rp_repair_is_copy(run->repair, rec, &partition, &offset))
                 return;
         if (run->is_resumed_pass && offset < run->stored.left[partition].first)
-                return;
-        *unstable = (struct rp_unstable){ .exists = true, .partition = rec->partition, .offset = rec->offset, .stable = stable,
-                                          .of_partition = partition, .of_offset = offset };
+                return; /* written by the pass itself */
+        if (rec->offset < stable)
+                *is_outdated = true;
+        else
+                *unstable = (struct rp_unstable){ .exists = true, .partition = rec->partition, .offset = rec->offset,
+                                                  .stable = stable, .of_partition = partition, .of_offset = offset };
 }
 
-/* Looks between what can be read committed and the ends of the logs. */
-static rp_err_t find_unstable(struct run *run, struct rp_error *err)
+/* A pass that is taken up must be judged up to its old ends: there, only what cannot be read yet is looked at. */
+static rp_err_t find_behind(struct run *run, bool *is_outdated, struct rp_error *err)
 {
         struct rp_source *source = run->job->source, *tail = run->job->tail;
         struct rp_range *stable = run->asked, *ranges = run->scratch;
         struct rp_reader *reader = rp_reader_new(tail, RP_READ_ANY);
         struct rp_run records = { 0 };
         bool is_any = false;
-        rp_err_t rc = reader ? source->ops->bounds(source, stable, err) : out_of_memory(err);
+        rp_err_t rc = reader ? tail->ops->bounds(tail, ranges, err) : out_of_memory(err);
 
+        *is_outdated = false;
         if (rc == RP_OK)
-                rc = tail->ops->bounds(tail, ranges, err);
+                rc = source->ops->bounds(source, stable, err);
         for (int32_t p = 0; rc == RP_OK && p < source->partition_cnt; p++) {
-                if (ranges[p].first < stable[p].end)
-                        ranges[p].first = stable[p].end;
+                int64_t from = run->is_resumed_pass ? stable[p].end : run->judged[p].end;
+
+                if (ranges[p].first < from)
+                        ranges[p].first = from;
                 is_any |= ranges[p].first < ranges[p].end;
         }
         if (rc == RP_OK && is_any)
@@ -263,10 +244,53 @@ static rp_err_t find_unstable(struct run *run, struct rp_error *err)
         while (rc == RP_OK && is_any && !records.done && tick(run)) {
                 rc = rp_reader_next(reader, WAIT_MS, &records, err);
                 for (size_t i = 0; rc == RP_OK && i < records.cnt; i++)
-                        look_at_unstable(run, &records.records[i], stable[records.records[i].partition].end);
+                        look_behind(run, &records.records[i], stable[records.records[i].partition].end, is_outdated);
         }
         rp_reader_free(reader);
         return rc;
+}
+
+/* ---- judging a pass -------------------------------------------------------------------------------------------------- */
+
+static rp_err_t judge_once(struct run *run, bool *is_outdated, struct rp_error *err)
+{
+        rp_err_t rc = fix_bounds(run, err);
+
+        *is_outdated = false;
+        run->report->seen = 0;
+        run->report->unstable.exists = false;
+        rp_repair_begin(run->repair, run->pass.low, run->pass.high);
+        if (rc == RP_OK)
+                rc = read_once(run, true, err);
+        if (rc == RP_OK)
+                rc = rp_repair_turn(run->repair, err);
+        if (rc == RP_OK)
+                rc = read_once(run, false, err);
+        if (rc == RP_OK && !run->report->is_stopped && run->job->tail)
+                rc = find_behind(run, is_outdated, err);
+        return rc;
+}
+
+static rp_err_t judge(struct run *run, struct rp_error *err)
+{
+        rp_err_t rc = RP_OK;
+        bool is_outdated = true;
+
+        run->report->is_writing = false;
+        for (int i = 0; i < ATTEMPTS_MAX && (rc == RP_ERR_INCOMPLETE || is_outdated) && !run->report->is_stopped; i++)
+                rc = judge_once(run, &is_outdated, err);
+        if (rc != RP_OK || run->report->is_stopped)
+                return rc;
+        if (is_outdated)
+                return rp_fail(err, RP_ERR_INCOMPLETE, "copies of misplaced records were written to \"%s\" again and again while "
+                               "it was read", run->job->source->topic);
+        if (run->is_resumed_pass && rp_repair_high(run->repair) != run->pass.high)
+                return rp_fail(err, RP_ERR_USAGE, "an interrupted repair was begun with more memory than this run may use: allow "
+                               "more (--max-memory)");
+        run->pass.high = rp_repair_high(run->repair);
+        rp_repair_conclude(run->repair);
+        run->report->counts = *rp_repair_counts(run->repair);
+        return RP_OK;
 }
 
 static rp_err_t fail_unstable(const struct run *run, struct rp_error *err)
@@ -393,8 +417,6 @@ static rp_err_t run_pass(struct run *run, struct rp_error *err)
         const struct rp_repair_job *job = run->job;
         rp_err_t rc = judge(run, err);
 
-        if (rc == RP_OK && !run->report->is_stopped && job->tail)
-                rc = find_unstable(run, err);
         if (rc != RP_OK || run->report->is_stopped)
                 return rc;
         if (job->check)
@@ -431,6 +453,10 @@ static rp_err_t run_passes(struct run *run, struct rp_error *err)
                         return rc;
                 if (!renew(run))
                         return out_of_memory(err);
+                if (run->job->await_stable)
+                        rc = run->job->await_stable(run->job->arg, STABLE_AFTER_MS, err);
+                if (rc != RP_OK)
+                        return rc;
         }
         run->pass = wanted_pass(run->job);
         run->pass.number = run->stored.pass.number;
