@@ -325,6 +325,16 @@ static void test_integers_are_spelled_anew(void **state)
         AVRO("\"string\"", NULL, "", "\x84\0hi", "\x04hi");
 }
 
+static void test_a_leading_dot_means_no_namespace(void **state)
+{
+        (void)state;
+        AVRO("{\"type\":\"record\",\"name\":\".R\",\"namespace\":\"n\",\"fields\":[" FIELD("r", "[\"null\",\"R\"]") ","
+             FIELD("id", "\"string\"") "]}", NULL, "id", "\0\x04hi", "\x04hi");
+        assert_refused("{\"type\":\"record\",\"name\":\".R\",\"namespace\":\"n\",\"fields\":["
+                       FIELD("r", "{\"type\":\"record\",\"name\":\"R\",\"fields\":[]}") "]}",
+                       NULL, KR_AVRO_AS_JAVA, "id", "two types are called \"R\"");
+}
+
 static void test_refusals(void **state)
 {
         (void)state;
@@ -400,6 +410,7 @@ int main(void)
                 cmocka_unit_test(test_long_enums_cost_their_sum),
                 cmocka_unit_test(test_sizes_beyond_32_bits),
                 cmocka_unit_test(test_integers_are_spelled_anew),
+                cmocka_unit_test(test_a_leading_dot_means_no_namespace),
                 cmocka_unit_test(test_refusals),
                 cmocka_unit_test(test_a_schema_of_hostile_size_is_refused),
         };

@@ -65,6 +65,10 @@ static bool full_name(const char *name, const char *own_space, const char *outer
 {
         const char *space = own_space ? own_space : outer;
 
+        if (*name == '.' && !strchr(name + 1, '.')) { /* ".K" is K in no namespace */
+                name++;
+                space = "";
+        }
         if (strchr(name, '.') || !*space)
                 return (size_t)snprintf(full, size, "%s", name) < size;
         return (size_t)snprintf(full, size, "%s.%s", space, name) < size;
