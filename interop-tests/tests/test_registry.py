@@ -272,6 +272,12 @@ def test_tls_with_a_ca_of_ones_own(repartition, tmp_path):
         trusting = policy_of(tmp_path, Tls, {"t": rule(["id"])}, ca="ca.pem", auth=auth)
         assert route(repartition, trusting, "t", [key]) == plain_partitions(repartition, ["alice"], tmp_path)
         assert "/schemas/ids/7" in dict(seen) and set(dict(seen).values()) == {"Basic c3ZjOmh1c2g="}
+        # A GUID, by the policy's registry, credentials and rule.
+        guid = "01234567-89ab-4def-8123-456789abcdef"
+        shown = repartition("schema", "show", guid, "--policy", trusting, "--key",
+                            "01" + guid.replace("-", "") + key[10:]).ok()
+        assert "take  id: string" in shown.out and '"alice"' in shown.out and "projected" in shown.out
+        assert f"/schemas/guids/{guid}" in dict(seen)
         # Without it the certificate is nobody's, and not a byte is asked of whoever that is.
         stranger = policy_of(tmp_path, Tls, {"t": rule(["id"])}, name="stranger.json", auth=auth, wait_ms=200, retries=0)
         done = repartition("route", "--policy", stranger, "--topic", "t", "--partitions", COUNT, "--key-format", "hex", key)
@@ -281,6 +287,22 @@ def test_tls_with_a_ca_of_ones_own(repartition, tmp_path):
 
 
 # ---- the tool
+
+
+def test_schema_show_asks_the_registry(registry, repartition, wheel_python, tmp_path):
+    (tmp_path / "v1.avsc").write_text(json.dumps(V1))
+    key = python(wheel_python, registry, unique("show"), tmp_path / "v1.avsc", stdin=lines([key_v1(7)])).ok().out.strip()
+    number = int(key[2:10], 16)
+    for sample in ("--key", key, "--framed"), ("--key", key[10:]):
+        done = repartition("schema", "show", number, "--registry", "http://127.0.0.1:1", "--registry", registry.url,
+                           "--field", "id", *sample, "--output", "json").ok().json()
+        assert bytes.fromhex(done["routing_hex"]).decode() == IDS[7] and done["outcome"] == "projected"
+        assert "take  id: string" in done["plan"]
+    absent = repartition("schema", "show", 2000000000, "--registry", registry.url).ends_with(3)
+    assert "has no /schemas/ids/2000000000 (404)" in absent.err
+    assert 'no field "nix"' in repartition("schema", "show", number, "--registry", registry.url, "--field", "nix").ends_with(3).err
+    assert "neither a schema's id nor a GUID" in repartition("schema", "show", "v1", "--registry", registry.url).ends_with(2).err
+    assert "--registry URL" in repartition("schema", "show", number, cwd=tmp_path).ends_with(2).err
 
 
 def test_audit_does_not_judge_what_it_cannot_read(kafka, topic, kcat, repartition, wheel_python, tmp_path):

@@ -232,6 +232,13 @@ KR_API kr_key_outcome_t kr_rule_routing_bytes(const kr_rule_t *rule, const void 
 KR_API char *kr_rule_key_plan(const kr_rule_t *rule);
 
 /**
+ * The same for keys of one schema, by a rule whose schemas a registry gives. Asks the registry, in this thread and now.
+ * @param schema  its id, such as "7", or its GUID
+ * @returns NULL with *err when there is no answer, or one by which no key can be taken apart
+ */
+KR_API char *kr_rule_schema_plan(const kr_rule_t *rule, const char *schema, struct kr_error *err);
+
+/**
  * The partitions that can hold a key whose first part is this one: what a query for all such keys has to read. Maps that
  * split the key (two-level, and table with a delimiter) keep these together; by any other map they may be anywhere.
  *

@@ -71,24 +71,44 @@ kr_key_outcome_t kr_rule_routing_bytes(const kr_rule_t *rule, const void *key, s
         return outcome;
 }
 
-char *kr_rule_key_plan(const kr_rule_t *rule)
+/* which: the schema of a registry that is to be shown, or NULL. */
+static char *print_plan(const kr_rule_t *rule, const char *which, struct kr_error *err)
 {
         char *text = NULL;
         size_t size = 0;
         FILE *out = open_memstream(&text, &size);
+        bool ok = true, is_shown = false;
 
+        snprintf(err->text, sizeof(err->text), "out of memory");
         if (!out)
                 return NULL;
-        for (const struct kr_key *step = &rule->key; step; step = step->over) {
+        for (const struct kr_key *step = &rule->key; step && ok; step = step->over) {
                 fprintf(out, "%s%s\n", step == &rule->key ? "" : "over ", step->kind->use);
-                if (step->kind->print)
+                if (which && step->kind == &kr_key_avro)
+                        is_shown = ok = kr_key_avro_print_schema(step, which, out, err);
+                else if (step->kind->print)
                         step->kind->print(step, out);
         }
-        if (fclose(out)) {
-                free(text);
-                return NULL;
+        if (ok && which && !is_shown) {
+                snprintf(err->text, sizeof(err->text), "the rule for %.100s does not route by Avro fields", rule->topic);
+                ok = false;
         }
-        return text;
+        if (!fclose(out) && ok)
+                return text;
+        free(text);
+        return NULL;
+}
+
+char *kr_rule_key_plan(const kr_rule_t *rule)
+{
+        struct kr_error unused;
+
+        return print_plan(rule, NULL, &unused);
+}
+
+char *kr_rule_schema_plan(const kr_rule_t *rule, const char *schema, struct kr_error *err)
+{
+        return print_plan(rule, schema, err);
 }
 
 int32_t kr_rule_partitions_of_prefix(const kr_rule_t *rule, const void *first, size_t first_len, int32_t partition_cnt,

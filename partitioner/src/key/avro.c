@@ -310,6 +310,23 @@ static void print(const struct kr_key *key, FILE *out)
                 fprintf(out, "by the schema that registry \"%s\" gives for each key\n", avro->registry);
 }
 
+bool kr_key_avro_print_schema(const struct kr_key *key, const char *which, FILE *out, struct kr_error *err)
+{
+        const struct avro *avro = key->state;
+        struct kr_avro_plan *plan;
+
+        if (!avro->view) {
+                snprintf(err->text, sizeof(err->text), "the rule's schemas come from no registry");
+                return false;
+        }
+        plan = avro->schemas->view_plan(avro->view, which, err);
+        if (!plan)
+                return false;
+        kr_avro_plan_print(plan, (const char *const *)avro->paths, out);
+        kr_avro_plan_free(plan);
+        return true;
+}
+
 const struct kr_key_kind kr_key_avro = {
         .use = "avro", .fields = fields, .parse = parse, .bind = bind, .release = release, .project = project, .canon = canon,
         .print = print,

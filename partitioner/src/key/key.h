@@ -89,6 +89,9 @@ kr_key_outcome_t kr_key_project(const struct kr_key *key, struct kr_bytes *bytes
 /** @returns whether a key of this outcome is refused; else it routes. */
 bool kr_key_refuses(const struct kr_key *key, kr_key_outcome_t outcome);
 
+/** Prints how keys of one schema of a registry are taken apart by a key use of kind avro. Asks the registry. */
+bool kr_key_avro_print_schema(const struct kr_key *key, const char *which, FILE *out, struct kr_error *err);
+
 extern const struct kr_key_kind kr_key_avro;
 extern const struct kr_key_kind kr_key_field;
 extern const struct kr_key_kind kr_key_json;

@@ -11,7 +11,7 @@
 #include "frame.h"
 #include "registries.h"
 
-#define KR_SCHEMAS_ABI 2u
+#define KR_SCHEMAS_ABI 3u
 #define KR_SCHEMAS_SYMBOL "kr_schemas"
 
 /** What a policy wants of Avro keys. Borrowed for the call. */
@@ -76,6 +76,13 @@ struct kr_schemas {
         void (*client_start)(struct kr_schema_client *client, kr_log_fn *log, void *opaque);
 
         void (*client_counts)(struct kr_schema_client *client, struct kr_schema_counts *counts);
+
+        /**
+         * For people: asks for one schema in this thread and now, whatever is known of it.
+         * @param which  an id, such as "7", or a GUID
+         * @returns its plan, the caller's to kr_avro_plan_free(); or NULL with *err
+         */
+        struct kr_avro_plan *(*view_plan)(struct kr_schema_view *view, const char *which, struct kr_error *err);
 
         /**
          * Narrows *bytes, a key as its producer wrote it, to its routing bytes.

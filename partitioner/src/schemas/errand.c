@@ -40,14 +40,14 @@ static bool subject_path(const struct kr_schema_view *view, char *path, size_t s
         return kr_http_encode(path, size - 64, view->topic) && strcat(path, "-key");
 }
 
-static bool path_of(const struct kr_entry *entry, char *path, size_t size)
+static bool path_of(const struct kr_cache_key *key, char *path, size_t size)
 {
-        const struct kr_schema_view *view = entry->key.view;
-        const unsigned char *g = entry->key.guid;
+        const struct kr_schema_view *view = key->view;
+        const unsigned char *g = key->guid;
 
-        switch (entry->key.kind) {
+        switch (key->kind) {
         case KR_KEY_BY_ID:
-                snprintf(path, size, "/schemas/ids/%" PRId64, entry->key.id);
+                snprintf(path, size, "/schemas/ids/%" PRId64, key->id);
                 /* An id means a schema of the subject's context, where registries have contexts. */
                 return !view->subject || (strcat(path, "?subject="), kr_http_encode(path, size, view->subject));
         case KR_KEY_BY_GUID:
@@ -78,6 +78,33 @@ static struct kr_shared_plan *compile(const struct kr_schema_view *view, const s
                                        &view->projection, err);
         plan->view = view;
         memcpy(plan->digest, fetched->digest, sizeof(plan->digest));
+        return plan;
+}
+
+struct kr_avro_plan *kr_view_plan(struct kr_schema_view *view, const char *which, struct kr_error *err)
+{
+        struct kr_cache_key key = { .view = view, .kind = KR_KEY_BY_ID };
+        struct kr_http *http = NULL;
+        struct kr_fetched fetched = { .id = -1 };
+        struct kr_avro_plan *plan = NULL;
+        char path[2048], *end;
+
+        key.id = strtoll(which, &end, 10);
+        if (*end || end == which || key.id < 1) {
+                key = (struct kr_cache_key){ .view = view, .kind = KR_KEY_BY_GUID };
+                if (!kr_guid_parse(which, key.guid))
+                        return snprintf(err->text, sizeof(err->text), "\"%.60s\" is no schema id and no GUID", which), NULL;
+        }
+        http = kr_http_new(&view->client->closing);
+        if (!http)
+                snprintf(err->text, sizeof(err->text), "out of memory for a request");
+        else if (!path_of(&key, path, sizeof(path)))
+                snprintf(err->text, sizeof(err->text), "a subject's name is too long");
+        else if (kr_fetch_schema(http, &view->registry->endpoint, path, &fetched, err) == KR_FETCH_OK)
+                plan = kr_schema_compile(fetched.schema, (const char *const *)fetched.references, fetched.reference_cnt,
+                                         &view->projection, err);
+        kr_fetched_release(&fetched);
+        kr_http_free(http);
         return plan;
 }
 
@@ -157,7 +184,7 @@ static void go(struct kr_worker *worker, struct kr_entry *entry, struct outcome 
         char path[2048];
 
         *outcome = (struct outcome){ .rc = KR_FETCH_FOREIGN, .fetched = { .id = -1 } };
-        if (!path_of(entry, path, sizeof(path)))
+        if (!path_of(&entry->key, path, sizeof(path)))
                 snprintf(outcome->err.text, sizeof(outcome->err.text), "registry %.60s: a subject's name is too long",
                          view->registry->conf->name);
         else if (entry->key.kind == KR_KEY_AHEAD)

@@ -107,7 +107,7 @@ static kr_fetch_t ask(struct fetch *fetch, const char *path, json_t **json)
 static kr_fetch_t canonical(struct fetch *fetch, const char *text, const char *path, char **out)
 {
         json_error_t jerr;
-        json_t *json = json_loads(text, JSON_DECODE_ANY, &jerr);
+        json_t *json = json_loads(text, JSON_DECODE_ANY | JSON_ALLOW_NUL, &jerr); /* a default of bytes may hold U+0000 */
 
         if (!json) /* Avro allows the bare name of a type as well */
                 return fail(fetch, KR_FETCH_FOREIGN, "%.120s: the schema of %.100s is no JSON: %.100s", fetch->url, path,
@@ -180,7 +180,7 @@ static kr_fetch_t add_references(struct fetch *fetch, const json_t *list, int de
         return rc;
 }
 
-static bool parse_guid(const char *text, unsigned char guid[16])
+bool kr_guid_parse(const char *text, unsigned char guid[16])
 {
         unsigned digits = 0, value;
 
@@ -220,7 +220,7 @@ static kr_fetch_t read_schema(struct fetch *fetch, const json_t *answer, const c
                 return fail(fetch, KR_FETCH_FOREIGN, "%.120s: the schema of %.100s is %.40s, not Avro", fetch->url, path,
                             json_string_value(type));
         fetch->out->id = json_is_integer(id) ? json_integer_value(id) : -1;
-        fetch->out->has_guid = parse_guid(json_string_value(json_object_get(answer, "guid")), fetch->out->guid);
+        fetch->out->has_guid = kr_guid_parse(json_string_value(json_object_get(answer, "guid")), fetch->out->guid);
         rc = add_references(fetch, json_object_get(answer, "references"), 1);
         if (rc == KR_FETCH_OK)
                 rc = canonical(fetch, text, path, &fetch->out->schema);

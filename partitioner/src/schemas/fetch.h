@@ -42,6 +42,9 @@ struct kr_fetched {
         int64_t retry_after_ms; /* DOWN: 0 when it did not say */
 };
 
+/** Reads 32 hex digits, with dashes or without. False for anything else, NULL too. */
+bool kr_guid_parse(const char *text, unsigned char guid[16]);
+
 void kr_fetched_release(struct kr_fetched *fetched);
 
 /**

@@ -20,6 +20,7 @@ struct kr_schema_view *kr_client_view(struct kr_schema_client *client, const str
                                       struct kr_error *err);
 void kr_client_start(struct kr_schema_client *client, kr_log_fn *log, void *opaque);
 void kr_client_counts(struct kr_schema_client *client, struct kr_schema_counts *counts);
+struct kr_avro_plan *kr_view_plan(struct kr_schema_view *view, const char *which, struct kr_error *err);
 kr_key_outcome_t kr_client_project(struct kr_schema_view *view, struct kr_bytes *bytes, struct kr_scratch *scratch);
 
 #endif

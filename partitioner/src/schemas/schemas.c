@@ -12,5 +12,6 @@ const struct kr_schemas kr_schemas = {
         .client_view = kr_client_view,
         .client_start = kr_client_start,
         .client_counts = kr_client_counts,
+        .view_plan = kr_view_plan,
         .project = kr_client_project,
 };
