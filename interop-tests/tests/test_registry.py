@@ -194,6 +194,26 @@ def test_a_schema_evolves_and_keys_stay(registry, kafka, topic, kcat, repartitio
     assert [str(p) for found in by_shard.values() for p in found] == longs
 
 
+def test_node_hosts_the_plugin_by_configuration_alone(registry, kafka, topic, kcat, repartition, tmp_path):
+    """@confluentinc's serializer and producer in one process, before and after the schema evolves."""
+    orders, split = topic("node", partitions=COUNT), topic("node-split", partitions=COUNT)
+    policy = policy_of(tmp_path, registry, {orders: rule(["customer_id"], V2)})
+    with_plugin = ("-X", f"plugin.library.paths={PLUGIN}", "-X", f"keyroute.policy={policy}")
+    want = plain_partitions(repartition, IDS, tmp_path)
+    for name, schema, make in ("v1", V1, key_v1), ("v2", V2, key_v2):
+        (tmp_path / f"{name}.avsc").write_text(json.dumps(schema))
+        keys = lines(map(make, range(len(IDS))))
+        for to, properties in (orders, with_plugin), (split, ("-X", "acks=all")):
+            done = node("confluent", registry, to, tmp_path / f"{name}.avsc", "-b", kafka.bootstrap, *properties, stdin=keys).ok()
+            assert (done.out.split() == want) == (to == orders)
+    by_id = by_entity(kcat, kafka, orders, id_of_json)
+    assert by_id == {ID: {int(p)} for ID, p in zip(IDS, want)}
+    assert any(len(found) == 2 for found in by_entity(kcat, kafka, split, id_of_json).values()), "without it they are torn"
+    # The keys of the topic, judged by the policy.
+    found = repartition("audit", orders, "-b", kafka.bootstrap, "--policy", policy, "--output", "json").ok().json()
+    assert found["status"] == "clean" and found["key_outcomes"]["projected"] == 2 * len(IDS)
+
+
 def test_without_the_plugin_the_id_is_hashed(registry, kafka, topic, kcat, wheel_python, tmp_path):
     """The other test must be able to fail: librdkafka's own partitioner splits entities when the schema evolves."""
     orders = topic("split", partitions=COUNT)
