@@ -235,7 +235,7 @@ static void run_threads(struct kr_router *router)
 
 static void test_threads_agree_and_log_once(void **state)
 {
-        char policy[4096] = "{\"keyroute\":1,\"topics\":{\"t-*\":{}";
+        char policy[4096] = "{\"keyroute\":1,\"topics\":{\"t-*\":{\"key\":{\"use\":\"payload\"}}";
 
         (void)state;
         for (size_t i = 0; i < SHARED_CNT; i++) {
@@ -257,7 +257,19 @@ static void test_threads_agree_and_log_once(void **state)
                 for (size_t i = 0; i < SHARED_CNT; i++) {
                         char part[600];
 
-                        snprintf(part, sizeof(part), i % 3 == 0 ? "topic %s has 16 " : "topic %s: ", shared[i].name);
+                        snprintf(part, sizeof(part), i % 3 == 0 ? "topic %.100s has 16 " : "topic %.100s: ", shared[i].name);
+                        assert_int_equal(logged(part), i % 3 == 1 ? 2 : 1);
+                        if (i % 3 != 1)
+                                continue;
+                        snprintf(part, sizeof(part), "topic %.100s: a key has no registry frame", shared[i].name);
+                        assert_int_equal(logged(part), 1);
+                }
+                kr_router_log_totals(router);
+                for (size_t i = 1; i < SHARED_CNT; i += 3) {
+                        char part[600];
+
+                        snprintf(part, sizeof(part), "topic %.100s: of %d keys %d without a frame", shared[i].name, 3 * THREAD_CNT,
+                                 3 * THREAD_CNT);
                         assert_int_equal(logged(part), 1);
                 }
                 router_free(router);
