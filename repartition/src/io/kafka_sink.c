@@ -8,6 +8,7 @@
 #include "io/kafka_source.h"
 #include "io/topic_ids.h"
 #include "io/within.h"
+#include "io/unanswered.h"
 #include "io/zero_time.h"
 
 #include <inttypes.h>
@@ -46,6 +47,8 @@ struct kafka_sink {
         bool is_open;
         int64_t opened_ms;
         struct rp_zero_time zero;
+        struct rp_unanswered *unanswered; /* of the producer at hand */
+        int64_t transaction_timeout_ms;   /* likewise; the user may set another one */
         unsigned appended;       /* since delivery reports were last looked at */
         struct rp_error failure; /* of the first record that could not be delivered; RP_OK when none */
 
@@ -117,6 +120,17 @@ static void on_delivery(rd_kafka_t *rk, const rd_kafka_message_t *report, void *
 
 /* ---- the producer ------------------------------------------------------------------------------------------------ */
 
+static rp_err_t read_timeout(struct kafka_sink *sink, const rd_kafka_conf_t *conf, struct rp_error *err)
+{
+        char value[32] = "";
+        size_t size = sizeof(value);
+
+        if (rd_kafka_conf_get(conf, "transaction.timeout.ms", value, &size) != RD_KAFKA_CONF_OK)
+                return rp_fail(err, RP_ERR_FATAL, "librdkafka %s does not tell its transaction.timeout.ms", rd_kafka_version_str());
+        sink->transaction_timeout_ms = atoll(value);
+        return RP_OK;
+}
+
 static rp_err_t make_conf(struct kafka_sink *sink, rd_kafka_conf_t **out, struct rp_error *err)
 {
         static const char *const fixed[] = { "enable.idempotence", "true", "acks", "all", "allow.auto.create.topics",
@@ -156,6 +170,10 @@ static rp_err_t make_conf(struct kafka_sink *sink, rd_kafka_conf_t **out, struct
                 rc = rp_client_tune(conf, config, "queue.buffering.max.kbytes", queue_kbytes, err);
         if (rc == RP_OK)
                 rc = rp_zero_time_install(conf, &sink->zero, err);
+        if (rc == RP_OK && !(sink->unanswered = rp_unanswered_install(conf, err)))
+                rc = err->code;
+        if (rc == RP_OK)
+                rc = read_timeout(sink, conf, err);
         if (rc != RP_OK) {
                 rd_kafka_conf_destroy(conf);
                 return rc;
@@ -181,6 +199,8 @@ static void close_producer(struct kafka_sink *sink)
                 rd_kafka_topic_destroy(sink->jobs_rkt);
         sink->rkt = sink->jobs_rkt = NULL;
         rp_client_close(&sink->client);
+        free(sink->unanswered);
+        sink->unanswered = NULL;
         sink->is_open = false;
         sink->failure = (struct rp_error){ .code = RP_OK };
 }
@@ -265,6 +285,7 @@ static void abandon_producer(struct kafka_sink *sink)
                 rp_client_serve(&sink->client, 50);
         sink->client.rk = NULL;
         sink->rkt = sink->jobs_rkt = NULL;
+        sink->unanswered = NULL; /* the client's for as long as it lives */
         sink->is_open = false;
 }
 
@@ -378,7 +399,7 @@ static rp_err_t judge(struct kafka_sink *sink, rp_err_t rc, struct rp_error *err
                 return RP_OK;
         if (sink->client.rk)
                 rp_client_serve(&sink->client, 0);
-        if (rc == RP_ERR_FENCED && age >= RP_TRANSACTION_TIMEOUT_MS)
+        if (rc == RP_ERR_FENCED && age >= sink->transaction_timeout_ms)
                 return rp_fail(err, RP_ERR_ABORT_BATCH,
                                "the transaction was open for %" PRId64 " s and timed out", age / 1000);
         if (rc != RP_ERR_FENCED && sink->failure.code != RP_OK) {
@@ -636,6 +657,10 @@ static rp_err_t sink_commit(struct rp_sink *base, const struct rp_mark *marks, s
         if (rc == RP_OK)
                 rc = transact(sink, (struct call){ .what = COMMIT, .timeout_ms = sink->timeout_ms },
                               "commit the transaction", err);
+        /* Success told by the answer to a second request: the first may still arrive, in a later transaction. */
+        if (rc == RP_OK && rp_unanswered_count(sink->unanswered))
+                rc = rp_fail(err, RP_ERR_ABORT_BATCH, "a request about the transaction was never answered%s%s",
+                             *sink->client.trouble ? ": " : "", sink->client.trouble);
         rc = judge(sink, rc, err);
         if (rc == RP_OK) {
                 sink->is_open = false;
