@@ -50,6 +50,8 @@ public final class CompareTopics {
     private final Properties config = new Properties();
 
     public static void main(String[] args) throws Exception {
+        // It warns of every partition whose end is asked for before it is read, which is what has to be done here.
+        System.setProperty("org.slf4j.simpleLogger.log.org.apache.kafka.clients.consumer.internals.OffsetFetcherUtils", "error");
         try {
             CompareTopics compare = new CompareTopics();
             compare.parse(args);
