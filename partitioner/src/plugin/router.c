@@ -111,9 +111,9 @@ static struct kr_route *find(struct kr_router *router, const rd_kafka_topic_t *r
 static int32_t refuse(struct kr_router *router, struct kr_route *route, const kr_rule_t *rule, int32_t why,
                       int32_t partition_cnt)
 {
+        atomic_fetch_add_explicit(&(route ? route : &router->others)->refused_record_cnt, 1, memory_order_relaxed);
         if (!route)
                 return partition_cnt;
-        atomic_fetch_add_explicit(&route->refused_record_cnt, 1, memory_order_relaxed);
         if (why == KR_ERR_PARTITION_COUNT) {
                 if (atomic_exchange_explicit(&route->refused_cnt, partition_cnt, memory_order_relaxed) != partition_cnt)
                         kr_router_log(router, LOG_ERR,
@@ -146,7 +146,7 @@ static void note_outcome(struct kr_router *router, struct kr_route *route, const
 
         if (outcome < KR_ROUTE_OUTCOME_CNT &&
             !atomic_fetch_add_explicit(&route->outcome_cnt[outcome], 1, memory_order_relaxed) &&
-            outcomes[outcome].first && routing->partition >= 0)
+            outcomes[outcome].first && routing->partition >= 0 && route != &router->others)
                 kr_router_log(router, LOG_WARNING, "topic %s: a key %s (%s, policy %s); all such keys are counted",
                               route->topic, outcomes[outcome].first, kr_rule_describe(route->rule),
                               kr_rule_fingerprint(route->rule));
@@ -154,11 +154,12 @@ static void note_outcome(struct kr_router *router, struct kr_route *route, const
 
 /* Apart, so that rules for the whole key do not pay for it. */
 static __attribute__((noinline)) int32_t route_counted(struct kr_router *router, struct kr_route *route,
-                                                       const void *key, size_t key_len, int32_t partition_cnt)
+                                                       const kr_rule_t *rule, const void *key, size_t key_len,
+                                                       int32_t partition_cnt)
 {
         struct kr_routing routing;
 
-        kr_rule_route(route->rule, key, key_len, partition_cnt, &routing);
+        kr_rule_route(rule, key, key_len, partition_cnt, &routing);
         if (routing.partition != KR_ERR_PARTITION_COUNT)
                 note_outcome(router, route, &routing);
         return routing.partition;
@@ -176,8 +177,8 @@ int32_t kr_router_partition(const rd_kafka_topic_t *rkt, const void *key, size_t
         /* A NULL key arrives only when the user took stickiness away. It is not the policy's business. */
         if (!rule || !key)
                 return router->host(rkt, key, key_len, partition_cnt, router->host_opaque, msg_opaque);
-        if (route && route->has_key_use)
-                partition = route_counted(router, route, key, key_len, partition_cnt);
+        if (route ? route->has_key_use : !kr_key_is_whole(&rule->key))
+                partition = route_counted(router, route ? route : &router->others, rule, key, key_len, partition_cnt);
         else
                 partition = kr_rule_partition(rule, key, key_len, partition_cnt);
         return partition >= 0 ? partition : refuse(router, route, rule, partition, partition_cnt);
@@ -188,6 +189,11 @@ int32_t kr_router_refuse(const rd_kafka_topic_t *rkt, const void *key, size_t ke
 {
         (void)rkt, (void)key, (void)key_len, (void)opaque, (void)msg_opaque;
         return partition_cnt;
+}
+
+static const char *name_of(const struct kr_router *router, const struct kr_route *route)
+{
+        return route == &router->others ? "records counted apart from their topics" : "topic ";
 }
 
 static void log_outcomes(struct kr_router *router, struct kr_route *route)
@@ -205,19 +211,23 @@ static void log_outcomes(struct kr_router *router, struct kr_route *route)
                         len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%" PRIu64 " %s", len ? ", " : "", cnt[i],
                                                 outcomes[i].total);
         if (sum)
-                kr_router_log(router, sum == cnt[KR_KEY_PROJECTED] ? LOG_INFO : LOG_WARNING, "topic %s: of %" PRIu64
-                              " keys %s", route->topic, sum, text);
+                kr_router_log(router, sum == cnt[KR_KEY_PROJECTED] ? LOG_INFO : LOG_WARNING, "%s%s: of %" PRIu64
+                              " keys %s", name_of(router, route), route->topic, sum, text);
+}
+
+static void log_total(struct kr_router *router, struct kr_route *route)
+{
+        uint64_t cnt = atomic_load_explicit(&route->refused_record_cnt, memory_order_relaxed);
+
+        if (cnt)
+                kr_router_log(router, LOG_ERR, "%s%s: %" PRIu64 " records were refused in all", name_of(router, route),
+                              route->topic, cnt);
+        log_outcomes(router, route);
 }
 
 void kr_router_log_totals(struct kr_router *router)
 {
-        for (size_t i = 0; i < KR_ROUTE_CNT; i++) {
-                struct kr_route *route = &router->routes[i];
-                uint64_t cnt = atomic_load_explicit(&route->refused_record_cnt, memory_order_relaxed);
-
-                if (cnt)
-                        kr_router_log(router, LOG_ERR, "topic %s: %" PRIu64 " records were refused in all",
-                                      route->topic, cnt);
-                log_outcomes(router, route);
-        }
+        for (size_t i = 0; i < KR_ROUTE_CNT; i++)
+                log_total(router, &router->routes[i]);
+        log_total(router, &router->others);
 }

@@ -44,6 +44,7 @@ struct kr_router {
         atomic_bool full;                                /* that the cache is full was said */
         _Atomic(struct kr_route *) recent[KR_ROUTE_CNT]; /* by topic handle; only a hint, the name decides */
         struct kr_route routes[KR_ROUTE_CNT];            /* by name; entries stay where they are */
+        struct kr_route others; /* counts records that came while their topic's entry was made, or when there was no room */
 };
 
 /** Routes by the policy. `opaque` is a struct kr_router. */
