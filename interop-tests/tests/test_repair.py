@@ -297,7 +297,10 @@ def test_stops_in_order_and_the_later_one_wins(kafka, topic, repartition):
     kept = stored_progress(kafka.bootstrap, name, job)
     first = repartition.start(*command, *SLOW, stderr=-1)
     await_progress(kafka.bootstrap, name, job, kept, first)
-    repartition(*command).ok()
+    stands_back = repartition(*command).ends_with(4)
+    assert f"process {first.pid}" in stands_back.err
+    assert first.poll() is None
+    repartition(*command, "--take-over").ok()
     _, err = first.communicate(timeout=120)
     assert first.returncode == 4, err
     assert b"fenced" in err

@@ -7,6 +7,7 @@
 #include "decide/repair_pass.h"
 #include "io/kafka_sink.h"
 #include "io/kafka_source.h"
+#include "io/lease.h"
 #include "job/repair_prepare.h"
 #include "report/classes.h"
 #include "report/json.h"
@@ -22,7 +23,7 @@ struct args {
         struct rp_policy_args policy;
         struct rp_neighbour_args neighbour;
         const char *include, *job;
-        bool execute, mark, tombstones;
+        bool execute, mark, tombstones, take_over, allow_librdkafka;
         int64_t max_memory, transaction_ms, timeout_ms;
 };
 
@@ -37,12 +38,15 @@ static const struct rp_option options[] = {
           "instead, and later: tombstones for the old copies in a compacted topic", NULL, 0, 0, NULL },
         { "job", 0, RP_OPT_TEXT, offsetof(struct args, job), "NAME",
           "consumer group and transactional id of the job (default: keyroute.repair.TOPIC)", NULL, 0, 0, NULL },
+        { "take-over", 0, RP_OPT_FLAG, offsetof(struct args, take_over), NULL,
+          "replace a run of the same job that seems to live, instead of standing back", NULL, 0, 0, NULL },
         { "max-memory", 0, RP_OPT_SIZE, offsetof(struct args, max_memory), "BYTES",
           "for judging, 160 bytes a misplaced record; with less the topic is read several times", "256Mi", 1 << 20,
           INT64_C(1) << 40, NULL },
         { "transaction-ms", 0, RP_OPT_COUNT, offsetof(struct args, transaction_ms), "MS",
           "longest time for which records are gathered for one transaction", "1000", 20, 10000, NULL },
         RP_TIMEOUT_OPTION(struct args),
+        RP_LIBRARY_OPTION(struct args),
         RP_NEIGHBOUR_OPTIONS(struct args),
         RP_CLIENT_OPTIONS(struct args),
         RP_POLICY_OPTIONS(struct args),
@@ -63,6 +67,7 @@ struct session {
         struct rp_repair_result result;
         struct rp_progress_line line;
         struct rp_governor *governor; /* NULL: nothing is written */
+        struct rp_lease *lease;
         struct rp_neighbour_job neighbour;
 };
 
@@ -101,6 +106,7 @@ static bool on_tick(void *arg, const struct rp_repair_report *report)
 
         if (session->governor) {
                 goes_on = tell(session, report);
+                rp_lease_serve(session->lease);
                 rp_neighbour_show(session->governor, &session->neighbour, &session->line, session->args->common.quiet);
         }
         session->line.label = report->is_writing ? "repair: write" : "repair: read";
@@ -204,6 +210,32 @@ static int plan(struct session *session)
         return print_plan(session);
 }
 
+static void on_lease_note(void *arg, const char *text)
+{
+        if (!((const struct session *)arg)->args->common.quiet)
+                fprintf(stderr, "repartition repair: %s\n", text);
+}
+
+static bool on_lease_wait(void *arg)
+{
+        (void)arg;
+        return !rp_interrupt_signal();
+}
+
+/* Stands back from a run of the job that lives. An embedded cluster keeps no groups that could tell. */
+static rp_err_t take_lease(struct session *session, struct rp_error *err)
+{
+        struct rp_lease_config lease = {
+                .client = session->client, .asker = rp_kafka_source_client(session->preparation.source),
+                .job = session->result.job, .topic = session->result.topic, .timeout_ms = (int)session->args->timeout_ms,
+                .takes_over = session->args->take_over, .say = on_lease_note, .tick = on_lease_wait, .arg = session,
+        };
+
+        if (!session->preparation.facts.settings_are_known)
+                return RP_OK;
+        return rp_lease_take(&session->lease, &lease, err);
+}
+
 static rp_err_t perform(struct session *session, struct rp_error *err)
 {
         const struct rp_topic_facts *topic = &session->preparation.facts.topic;
@@ -216,10 +248,14 @@ static rp_err_t perform(struct session *session, struct rp_error *err)
         char host[64] = "?", by[RP_NOTE_BY_SIZE];
         struct rp_repair_job job = make_job(session);
         int64_t began = rp_clock_ms();
-        rp_err_t rc = rp_kafka_sink_new(&job.sink, &sink, err);
+        rp_err_t rc = take_lease(session, err);
 
-        if (rc != RP_OK)
+        if (rc == RP_OK)
+                rc = rp_kafka_sink_new(&job.sink, &sink, err);
+        if (rc != RP_OK) {
+                rp_lease_give_back(session->lease);
                 return rc;
+        }
         gethostname(host, sizeof(host) - 1);
         snprintf(by, sizeof(by), "host %s, process %ld", host, (long)getpid());
         job.by = by;
@@ -230,6 +266,8 @@ static rp_err_t perform(struct session *session, struct rp_error *err)
         rc = rp_repair_run(&job, &session->report, err);
         rp_progress_line_end(&session->line);
         job.sink->ops->free(job.sink);
+        rp_lease_give_back(session->lease);
+        session->lease = NULL;
         tell(session, &session->report);
         session->result.elapsed_ms = rp_clock_ms() - began;
         return rc;
@@ -285,6 +323,7 @@ static int repair(struct session *session)
         preparation->facts.include = include;
         preparation->facts.mark = session->args->mark;
         preparation->facts.tombstones = session->args->tombstones;
+        preparation->facts.library_is_allowed = session->args->allow_librdkafka;
         session->result.partition_cnt = preparation->source->partition_cnt;
         job = make_job(session);
         if (rp_repair_look_back(&job, &preparation->progress, &session->report, &err) != RP_OK) {

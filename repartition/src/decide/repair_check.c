@@ -135,6 +135,7 @@ void rp_repair_check(const struct rp_repair_facts *facts, struct rp_findings *fi
 {
         *findings = (struct rp_findings){ 0 };
         look_at_topic(facts, findings);
+        rp_preflight_library(facts->library, facts->library_name, facts->library_is_allowed, findings);
         if (facts->tombstones)
                 look_at_tombstones(facts, findings);
         else

@@ -21,6 +21,9 @@ struct rp_repair_facts {
         bool tombstones, mark;
         const struct rp_repair_counts *counts; /* NULL: nothing was read yet; only what needs no records is looked at */
         int64_t now_ms;              /* wall clock */
+        uint32_t library;            /* librdkafka's version; 0: do not judge it */
+        const char *library_name;
+        bool library_is_allowed;     /* --allow-librdkafka */
 };
 
 void rp_repair_check(const struct rp_repair_facts *facts, struct rp_findings *findings);

@@ -23,7 +23,9 @@ static rp_err_t ask_topic(struct rp_repair_preparation *preparation, const struc
                 return rc;
         preparation->facts = (struct rp_repair_facts){ .topic = rp_topic_facts(config->topic, &info, &preparation->settings),
                                                        .settings_are_known = knows, .job = config->job,
-                                                       .now_ms = rp_wall_clock_ms() };
+                                                       .now_ms = rp_wall_clock_ms(),
+                                                       .library = rp_client_version_number(),
+                                                       .library_name = rp_client_version() };
         return RP_OK;
 }
 
