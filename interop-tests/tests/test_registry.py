@@ -214,14 +214,22 @@ def test_node_hosts_the_plugin_by_configuration_alone(registry, kafka, topic, kc
     assert found["status"] == "clean" and found["key_outcomes"]["projected"] == 2 * len(IDS)
 
 
-def test_without_the_plugin_the_id_is_hashed(registry, kafka, topic, kcat, wheel_python, tmp_path):
-    """The other test must be able to fail: librdkafka's own partitioner splits entities when the schema evolves."""
+def test_without_the_plugin_the_id_is_hashed(registry, kafka, topic, kcat, wheel_python, repartition, tmp_path):
+    """The other tests must be able to fail: librdkafka's own partitioner splits entities when the schema evolves. What
+    routing by the field would move is what an audit by that policy finds misplaced."""
     orders = topic("split", partitions=COUNT)
     for name, schema, make in ("v1", V1, key_v1), ("v2", V2, key_v2):
         (tmp_path / f"{name}.avsc").write_text(json.dumps(schema))
         python(wheel_python, registry, orders, tmp_path / f"{name}.avsc", "-b", kafka.bootstrap,
                stdin=lines(map(make, range(len(IDS))))).ok()
-    assert any(len(found) == 2 for found in by_entity(kcat, kafka, orders, id_of_json).values())
+    found = by_entity(kcat, kafka, orders, id_of_json)
+    assert any(len(partitions) == 2 for partitions in found.values())
+    policy = policy_of(tmp_path, registry, {orders: rule(["customer_id"], V2)})
+    home = dict(zip(IDS, map(int, plain_partitions(repartition, IDS, tmp_path))))
+    got = kcat("-b", kafka.bootstrap, "-C", "-t", orders, "-e", "-q", "-f", "%p\t%s\n").ok().out.splitlines()
+    astray = sum(int(partition) != home[id_of_json(value)] for partition, value in (line.split("\t", 1) for line in got))
+    audit = repartition("audit", orders, "-b", kafka.bootstrap, "--policy", policy, "--output", "json").ends_with(1).json()
+    assert audit["misplaced"] == astray and audit["key_outcomes"]["projected"] == len(got) == 2 * len(IDS)
 
 
 def test_an_unreachable_registry_refuses_and_says_so(kafka, topic, wheel_python, tmp_path):
