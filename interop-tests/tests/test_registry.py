@@ -4,6 +4,7 @@ import contextlib
 import functools
 import http.server
 import json
+import shutil
 import ssl
 import threading
 
@@ -355,3 +356,33 @@ def test_audit_does_not_judge_what_it_cannot_read(kafka, topic, kcat, repartitio
         assert "http://127.0.0.1:1/" in done.err, "which registry, and why"
         text = repartition("audit", orders, "-b", kafka.bootstrap, "--policy", policy).ends_with(3).out
         assert "INCOMPLETE  1 record not judged: the registry gave no schema for its key" in text
+
+
+# ---- without keyroute-schemas.so
+
+
+def test_a_plugin_alone_says_what_it_lacks(wheel_python, repartition, tmp_path):
+    """Where Avro-C and curl are not wanted there is one object less, and a policy that needs it is refused when it is set."""
+    class Nowhere:
+        url = "http://127.0.0.1:1"
+
+    (tmp_path / "lone").mkdir()
+    alone = shutil.copy(PLUGIN, tmp_path / "lone" / "keyroute.so")
+    (tmp_path / "plain.json").write_text('{"keyroute": 1, "topics": {"*": {}}}')
+    (tmp_path / "file.json").write_text(json.dumps({"keyroute": 1, "topics": {"*": {"key": {
+        "use": "avro", "fields": ["id"], "schema": {"inline": V1}}}}}))
+    policies = {"plain": tmp_path / "plain.json", "file": tmp_path / "file.json",
+                "registry": policy_of(tmp_path, Nowhere, {"t": rule(["id"])})}
+
+    def create(policy, **env):
+        return run(wheel_python, PYTHON / "produce.py", "-b", "127.0.0.1:1", "-t", "t", "-X", f"plugin.library.paths={alone}",
+                   "-X", f"keyroute.policy={policies[policy]}", stdin="", env={"KEYROUTE_SCHEMAS": None, **env})
+
+    assert create("plain").rc == 0, "what needs no schemas does without it"
+    for policy in "file", "registry":
+        done = create(policy)
+        assert done.rc != 0 and "Avro keys need keyroute-schemas.so, which is not beside" in done.err
+        assert "keyroute.policy" in done.err
+        assert create(policy, KEYROUTE_SCHEMAS=BUILD / "keyroute-schemas.so").rc == 0
+    gone = repartition("policy", "check", policies["file"], env={"KEYROUTE_SCHEMAS": "/gone.so"}).ends_with(2)
+    assert "cannot open KEYROUTE_SCHEMAS=/gone.so" in gone.err
