@@ -90,7 +90,7 @@ static int compare(const struct args *args, struct rp_verify_topics *topics, con
         struct rp_verify verify = {
                 .memory_bytes = (size_t)args->max_memory, .sample_keys = (uint64_t)args->sample_keys,
                 .shows_keys = args->show_keys, .chosen = chosen, .state_file = args->state,
-                .state_interval_ms = STATE_INTERVAL_MS, .state_name = topics->config->job, .tick = on_tick, .arg = &line,
+                .state_interval_ms = STATE_INTERVAL_MS, .tick = on_tick, .arg = &line,
         };
         int code;
         rp_err_t rc;
@@ -133,7 +133,8 @@ static int run(void *raw, char **operands, int operand_cnt)
         char job[600];
         struct rp_verify_topics_config config = {
                 .source_client = &client, .target_client = &target_client, .source = operands[0], .target = operands[1],
-                .job = args->job ? args->job : job, .jobs_topic = args->jobs_topic, .timeout_ms = (int)args->timeout_ms, .thread_cnt = (int)args->threads,
+                .job = args->job ? args->job : job, .jobs_topic = args->jobs_topic, .timeout_ms = (int)args->timeout_ms,
+                .thread_cnt = (int)args->threads, .is_kept = args->state,
                 .mode = strcmp(args->mode, "auto") ? args->mode : NULL,
         };
         kr_policy_t *policy = rp_policy_from_args(&args->policy, &err);

@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-enum { NAME_SIZE = 1600, COST_FACTOR = 20 }; /* writing takes at most one part in so many of the time */
+enum { NAME_SIZE = 2400, COST_FACTOR = 20 }; /* writing takes at most one part in so many of the time */
 
 /* What must be the same for a state to be of any use. Two builds lay their structs out alike only by chance. */
 static void print_name(const struct rp_verification *v, char *out)

@@ -2,6 +2,7 @@
 
 #include "io/cluster.h"
 #include "io/kafka_source.h"
+#include "io/topic_ids.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -117,6 +118,21 @@ static void choose_mode(struct rp_verify_topics *topics)
                  is_unknown ? "the topics' cleanup.policy is not known" : "neither topic is compacted");
 }
 
+/* A topic that was made anew, or lies in another cluster, is not the one that a state has read. */
+static rp_err_t name_state(struct rp_verify_topics *topics, struct rp_error *err)
+{
+        struct rp_source *const sources[2] = { topics->source, topics->target };
+        char ids[2][RP_TOPIC_ID_SIZE];
+
+        for (int s = 0; s < 2; s++)
+                if (rp_topic_id(rp_kafka_source_client(sources[s]), sources[s]->topic, topics->config->timeout_ms, ids[s],
+                                err) != RP_OK)
+                        return err->code;
+        snprintf(topics->state_name, sizeof(topics->state_name), "%s, clusters %s %s, topics %s %s", topics->config->job,
+                 topics->store.source_cluster, topics->store.target_cluster, ids[0], ids[1]);
+        return RP_OK;
+}
+
 /* ---- the whole --------------------------------------------------------------------------------------------------------- */
 
 rp_err_t rp_verify_topics_open(struct rp_verify_topics *topics, const struct rp_verify_topics_config *config,
@@ -146,6 +162,8 @@ rp_err_t rp_verify_topics_open(struct rp_verify_topics *topics, const struct rp_
                 rc = rp_fail(err, RP_ERR_FATAL, "out of memory");
         if (rc == RP_OK)
                 rc = settle(topics, err);
+        if (rc == RP_OK && config->is_kept)
+                rc = name_state(topics, err);
         if (rc == RP_OK)
                 choose_mode(topics);
         return rc;
@@ -171,6 +189,7 @@ void rp_verify_topics_fill(struct rp_verify_topics *topics, struct rp_verify *ve
         verify->source_bounds = topics->source_bounds;
         verify->target_bounds = topics->target_bounds;
         verify->mode = topics->mode;
+        verify->state_name = topics->state_name;
         verify->open = open_more;
         verify->open_arg = topics;
         verify->thread_cnt = topics->config->thread_cnt;

@@ -29,6 +29,7 @@ struct rp_verify_topics_config {
         int timeout_ms;
         const char *mode;     /* "all", "latest"; NULL: by the topics' cleanup.policy */
         int thread_cnt;       /* 0 is 1 */
+        bool is_kept;         /* there will be a state file, which must know these very topics again */
 };
 
 struct rp_verify_topics {
@@ -39,6 +40,7 @@ struct rp_verify_topics {
         struct rp_range *source_bounds, *target_bounds;
         rp_compare_mode_t mode;
         char mode_reason[600];                       /* why that one, for people */
+        char state_name[1024];                       /* the job, and ids of clusters and topics as far as they are known */
 };
 
 /**
@@ -49,7 +51,7 @@ struct rp_verify_topics {
 rp_err_t rp_verify_topics_open(struct rp_verify_topics *topics, const struct rp_verify_topics_config *config,
                                struct rp_error *err);
 
-/** Sets what the topics determine: sources, bounds, progress, rule, mode, threads. */
+/** Sets what the topics determine: sources, bounds, progress, rule, mode, threads, the name of the state. */
 void rp_verify_topics_fill(struct rp_verify_topics *topics, struct rp_verify *verify);
 
 void rp_verify_topics_release(struct rp_verify_topics *topics);
