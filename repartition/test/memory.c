@@ -218,13 +218,14 @@ struct memory_sink {
         struct faults *faults;
         struct memory_topic open; /* what the open transaction holds */
         bool is_open;
+        int *holder;              /* the epoch that counts for its id */
         bool is_doomed;           /* an earlier call failed: only recover() helps */
         int epoch;
 };
 
 void memory_cluster_init(struct memory_cluster *cluster, int32_t source_cnt, int32_t target_cnt)
 {
-        *cluster = (struct memory_cluster){ 0 };
+        *cluster = (struct memory_cluster){ .lock = PTHREAD_MUTEX_INITIALIZER };
         memory_topic_init(&cluster->target, target_cnt);
         rp_progress_init(&cluster->progress, source_cnt);
 }
@@ -265,7 +266,7 @@ static rp_err_t sink_recover(struct rp_sink *base, struct rp_progress *progress,
 
         if (happens) {
                 drop_open(sink);
-                sink->epoch = ++sink->cluster->epoch;
+                sink->epoch = ++*sink->holder;
                 sink->is_doomed = hit;
         }
         return hit ? err->code : read_progress(sink, progress);
@@ -274,7 +275,7 @@ static rp_err_t sink_recover(struct rp_sink *base, struct rp_progress *progress,
 /* What the broker says to a producer that must not write. */
 static rp_err_t check_alive(struct memory_sink *sink, struct rp_error *err)
 {
-        if (sink->epoch != sink->cluster->epoch)
+        if (sink->epoch != *sink->holder)
                 return rp_fail(err, RP_ERR_FENCED, "fenced");
         if (sink->is_doomed)
                 return rp_fail(err, RP_ERR_FATAL, "used after an error without recover()");
@@ -358,17 +359,63 @@ static void sink_free(struct rp_sink *base)
         free(sink);
 }
 
-static const struct rp_sink_ops memory_sink_ops = { sink_stored, sink_recover, sink_begin, sink_append, sink_commit,
-                                                    sink_abort, sink_free };
+/* The cluster is one, whoever calls. */
+#define LOCKED(call)                                                                                                   \
+        struct memory_cluster *cluster = ((struct memory_sink *)base)->cluster;                                        \
+        rp_err_t rc;                                                                                                   \
+                                                                                                                       \
+        pthread_mutex_lock(&cluster->lock);                                                                            \
+        rc = call;                                                                                                     \
+        pthread_mutex_unlock(&cluster->lock);                                                                          \
+        return rc
 
-struct rp_sink *memory_sink_new(struct memory_cluster *cluster, struct faults *faults)
+static rp_err_t locked_stored(struct rp_sink *base, struct rp_progress *progress, struct rp_error *err)
+{
+        LOCKED(sink_stored(base, progress, err));
+}
+
+static rp_err_t locked_recover(struct rp_sink *base, struct rp_progress *progress, struct rp_error *err)
+{
+        LOCKED(sink_recover(base, progress, err));
+}
+
+static rp_err_t locked_begin(struct rp_sink *base, struct rp_error *err)
+{
+        LOCKED(sink_begin(base, err));
+}
+
+static rp_err_t locked_append(struct rp_sink *base, const struct rp_record *rec, int32_t to, struct rp_error *err)
+{
+        LOCKED(sink_append(base, rec, to, err));
+}
+
+static rp_err_t locked_commit(struct rp_sink *base, const struct rp_mark *marks, size_t cnt, struct rp_error *err)
+{
+        LOCKED(sink_commit(base, marks, cnt, err));
+}
+
+static rp_err_t locked_abort(struct rp_sink *base, struct rp_error *err)
+{
+        LOCKED(sink_abort(base, err));
+}
+
+static const struct rp_sink_ops memory_sink_ops = { locked_stored, locked_recover, locked_begin, locked_append,
+                                                    locked_commit, locked_abort,   sink_free };
+
+struct rp_sink *memory_sink_new_as(struct memory_cluster *cluster, struct faults *faults, int id)
 {
         struct memory_sink *sink = calloc(1, sizeof(*sink));
 
-        assert(sink);
+        assert(sink && id >= 0 && id < MEMORY_IDS);
         sink->base = (struct rp_sink){ &memory_sink_ops, cluster->target.partition_cnt };
         sink->cluster = cluster;
+        sink->holder = id ? &cluster->epochs[id] : &cluster->epoch;
         sink->faults = faults;
         memory_topic_init(&sink->open, cluster->target.partition_cnt);
         return &sink->base;
+}
+
+struct rp_sink *memory_sink_new(struct memory_cluster *cluster, struct faults *faults)
+{
+        return memory_sink_new_as(cluster, faults, 0);
 }

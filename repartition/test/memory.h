@@ -9,6 +9,8 @@
 #include "io/sink.h"
 #include "io/source.h"
 
+#include <pthread.h>
+
 /** What a failing call does. */
 typedef enum {
         FAULT_NONE,
@@ -49,17 +51,24 @@ void memory_topic_add(struct memory_topic *topic, int32_t partition, const struc
 /** A source over the topic; gives batches of changing sizes, and at times nothing. seed makes it repeatable. */
 struct rp_source *memory_source_new(const struct memory_topic *topic, struct faults *faults, unsigned seed);
 
+enum { MEMORY_IDS = 9 };
+
 /** What survives a crash: the target's committed records, the stored progress, and who may write. */
 struct memory_cluster {
         struct memory_topic target;
         struct rp_progress progress;
-        int epoch;
+        int epoch;               /* of the producer with the id 0 */
+        int epochs[MEMORY_IDS];  /* of the others */
         unsigned commits;
+        pthread_mutex_t lock;    /* sinks of several threads share the cluster; tests look at it when those are gone */
 };
 
 void memory_cluster_init(struct memory_cluster *cluster, int32_t source_cnt, int32_t target_cnt);
 void memory_cluster_release(struct memory_cluster *cluster);
 
 struct rp_sink *memory_sink_new(struct memory_cluster *cluster, struct faults *faults);
+
+/** The same with another transactional id, below MEMORY_IDS: producers fence those of their own id alone. */
+struct rp_sink *memory_sink_new_as(struct memory_cluster *cluster, struct faults *faults, int id);
 
 #endif

@@ -4,10 +4,12 @@
 #include "cli/neighbour.h"
 #include "cli/rewrite_print.h"
 #include "clock.h"
+#include "decide/lead.h"
 #include "decide/note.h"
 #include "io/kafka_sink.h"
 #include "io/kafka_source.h"
 #include "io/lease.h"
+#include "job/kafka_workers.h"
 #include "report/progress.h"
 #include "report/wrap.h"
 
@@ -20,7 +22,7 @@ struct args {
         struct rp_client_args client;
         struct rp_policy_args policy;
         struct rp_neighbour_args neighbour;
-        int64_t partitions, replication_factor;
+        int64_t partitions, replication_factor, workers;
         bool execute, exact, allow_librdkafka, take_over;
         const char *job, *order, *jobs_topic;
         int64_t transaction_ms, timeout_ms, max_memory;
@@ -40,6 +42,8 @@ static const struct rp_option options[] = {
           "keys that live in several partitions: merged by timestamp, or nothing is copied", "refuse", 0, 0, orders },
         { "max-memory", 0, RP_OPT_SIZE, offsetof(struct args, max_memory), "BYTES",
           "for finding such keys; SRC is read again for those that do not fit", "32M", 1000000, INT64_C(1) << 40, NULL },
+        { "workers", 0, RP_OPT_COUNT, offsetof(struct args, workers), "W",
+          "threads, each with connections of its own and a share of SRC's partitions", "1", 1, RP_WORKERS_MAX, NULL },
         { "job", 0, RP_OPT_TEXT, offsetof(struct args, job), "NAME",
           "consumer group and transactional id of the job (default: keyroute.SRC.DST)", NULL, 0, 0, NULL },
         { "take-over", 0, RP_OPT_FLAG, offsetof(struct args, take_over), NULL,
@@ -162,20 +166,26 @@ static rp_err_t copy(const struct args *args, const struct rp_prepare_config *co
                 .descriptor = &preparation->descriptor,
         };
         struct rp_rewrite rewrite = {
-                .source = preparation->source, .asked = preparation->bounds, .rule = config->rule, 
+                .source = preparation->source, .asked = preparation->bounds, .rule = config->rule,
                 .identity = preparation->descriptor.identity, .by = config->by,
                 .transaction_ms = args->transaction_ms, .transaction_bytes = TRANSACTION_BYTES,
                 .tick = on_copy, .arg = telling, .hold = rp_governor_hold, .hold_arg = telling->governor,
                 .transaction_ms_now = rp_governor_transaction_ms(telling->governor),
         };
+        struct rp_kafka_workers crew = { .rewrite = &rewrite, .sink = &sink_config, .source_client = config->client,
+                                         .jobs_topic = config->jobs_topic };
         rp_err_t rc = take_lease(args, config, preparation, telling, err);
 
         if (rc == RP_OK)
                 rc = rp_kafka_sink_new(&rewrite.sink, &sink_config, err);
-        if (rc == RP_OK) {
+        crew.cnt = args->workers < preparation->source->partition_cnt ? (int)args->workers
+                                                                      : (int)preparation->source->partition_cnt;
+        if (rc == RP_OK && (crew.cnt > 1 || preparation->former_workers > 1))
+                rc = rp_kafka_workers_run(&crew, report, err);
+        else if (rc == RP_OK)
                 rc = rp_rewrite_run(&rewrite, report, err);
+        if (rewrite.sink)
                 rewrite.sink->ops->free(rewrite.sink);
-        }
         rp_lease_give_back(telling->lease);
         if (rc == RP_OK && report->transactions)
                 rc = rp_preparation_await_target(config, err);
@@ -255,6 +265,7 @@ static int plan_or_execute(const struct args *args, const struct rp_prepare_conf
 
         result.client_args = client_args;
         result.job_option = args->job;
+        result.workers = (int)args->workers;
         result.replication_factor = args->replication_factor;
         if (args->policy.policy_file || args->policy.hash) {
                 result.policy_option = args->policy.policy_file ? "--policy" : "--hash";
@@ -308,6 +319,11 @@ static int run(void *raw, char **operands, int operand_cnt)
         if (!rp_topic_name_is_legal(operands[1])) {
                 rp_fail(&err, RP_ERR_USAGE, "\"%.300s\" cannot be a topic's name: 1 to 249 letters, digits, dots, dashes and "
                         "underscores", operands[1]);
+                return rp_die("rewrite", &err);
+        }
+        if (args->workers > 1 && !config.refuses_split_keys) {
+                rp_fail(&err, RP_ERR_USAGE, "--workers share the partitions of SRC, and --order merge needs them together: one "
+                        "of the two");
                 return rp_die("rewrite", &err);
         }
         policy = rp_policy_from_args(&args->policy, &err);

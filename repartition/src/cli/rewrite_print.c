@@ -36,6 +36,8 @@ static void print_rewrite_command(const struct rp_rewrite_result *result, bool c
         fprintf(text, " --partitions %" PRId32, result->config->partition_cnt);
         if (!result->config->refuses_split_keys)
                 fputs(" --order merge", text);
+        if (result->workers > 1)
+                fprintf(text, " --workers %d", result->workers);
         if (creates && result->replication_factor)
                 fprintf(text, " --replication-factor %" PRId64, result->replication_factor);
         for (size_t i = 0; creates && i < result->config->setting_cnt; i++) {
@@ -254,6 +256,7 @@ json_t *rp_rewrite_json(const struct rp_rewrite_result *result)
         json_object_set_new(root, "policy", json_pack("{s:s, s:s}", "rule", kr_rule_describe(config->rule), "fingerprint",
                                                       kr_rule_fingerprint(config->rule)));
         json_object_set_new(root, "order", json_string(config->refuses_split_keys ? "refuse" : "merge"));
+        json_object_set_new(root, "workers", json_integer(result->workers));
         json_object_set_new(root, "executed", json_boolean(result->run));
         json_object_set_new(root, "plan", plan_json(result->preparation));
         json_object_set_new(root, "findings", rp_findings_json(&result->preparation->findings));

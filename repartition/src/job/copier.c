@@ -74,6 +74,8 @@ static struct rp_copy_answer perform(struct loop *loop, const struct rp_copy_act
                 break;
         case RP_COPY_RECOVER:
                 answer.code = sink->ops->recover(sink, &copy->seen, loop->err);
+                if (answer.code == RP_OK && job->confirm)
+                        answer.code = job->confirm(job->confirm_arg, loop->err);
                 break;
         case RP_COPY_READ:
                 loop->is_decided = false;

@@ -30,6 +30,13 @@ struct rp_copier {
          */
         int32_t (*decide)(void *arg, const struct rp_record *rec, struct rp_error *err);
 
+        /**
+         * After the producer was made anew and the progress read, both of which then wait for it: whether this run may go on
+         * all the same. Anything but RP_OK is treated as if making the producer anew had ended so. May be NULL.
+         */
+        rp_err_t (*confirm)(void *arg, struct rp_error *err);
+        void *confirm_arg;
+
         /** The records decided on since the last call are committed, or void and will come again. May be NULL. */
         void (*settled)(void *arg, bool is_committed);
 

@@ -2,6 +2,7 @@
 
 #include "clock.h"
 #include "crash.h"
+#include "decide/lead.h"
 #include "io/kafka_sink.h"
 #include "io/kafka_source.h"
 #include "io/reader.h"
@@ -147,19 +148,14 @@ static rp_err_t look_at_progress(struct rp_preparation *preparation, const struc
 /* ---- asking ------------------------------------------------------------------------------------------------------- */
 
 /* Whether a committed reader would see anything: aborted records and control records do not count. */
-static rp_err_t find_any_record(const struct rp_prepare_config *config, bool *found, struct rp_error *err)
+static rp_err_t find_any_record(struct rp_source *source, bool *found, struct rp_error *err)
 {
-        struct rp_kafka_source_config source_config = { .client = config->target_client, .topic = config->target,
-                                                        .timeout_ms = config->timeout_ms };
-        struct rp_source *source = NULL;
         struct rp_reader *reader = NULL;
         struct rp_range *ranges = NULL;
         struct rp_run run = { 0 };
-        rp_err_t rc = rp_kafka_source_new(&source, &source_config, err);
+        rp_err_t rc = RP_OK;
 
         *found = false;
-        if (rc != RP_OK)
-                return rc;
         ranges = calloc((size_t)source->partition_cnt, sizeof(*ranges));
         reader = rp_reader_new(source, RP_READ_ANY);
         if (!ranges || !reader)
@@ -174,6 +170,30 @@ static rp_err_t find_any_record(const struct rp_prepare_config *config, bool *fo
         }
         rp_reader_free(reader);
         free(ranges);
+        return rc;
+}
+
+/* What the target tells: whether it holds anything, and how many workers the last run had. */
+static rp_err_t look_at_target(struct rp_preparation *preparation, const struct rp_prepare_config *config,
+                               struct rp_error *err)
+{
+        struct rp_kafka_source_config source_config = { .client = config->target_client, .topic = config->target,
+                                                        .group = config->job, .timeout_ms = config->timeout_ms };
+        struct rp_progress progress = { 0 };
+        struct rp_source *source = NULL;
+        struct rp_lead_note note;
+        rp_err_t rc = rp_kafka_source_new(&source, &source_config, err);
+
+        if (rc != RP_OK)
+                return rc;
+        rc = find_any_record(source, &preparation->facts.target_has_records, err);
+        if (rc == RP_OK && !rp_progress_init(&progress, source->partition_cnt))
+                rc = rp_fail(err, RP_ERR_FATAL, "out of memory");
+        if (rc == RP_OK)
+                rc = rp_kafka_progress(source, &progress, config->timeout_ms, err);
+        if (rc == RP_OK && rp_lead_note_parse(&note, progress.marks[0].note))
+                preparation->former_workers = note.workers;
+        rp_progress_release(&progress);
         source->ops->free(source);
         return rc;
 }
@@ -370,7 +390,7 @@ rp_err_t rp_prepare(struct rp_preparation *preparation, const struct rp_prepare_
         struct rp_job_store_config store_config = { .target = config->target_client, .job = config->job,
                                                     .topic = config->jobs_topic, .timeout_ms = config->timeout_ms };
 
-        *preparation = (struct rp_preparation){ 0 };
+        *preparation = (struct rp_preparation){ .former_workers = 1 };
         rc = rp_kafka_source_new(&preparation->source, &source_config, err);
         if (rc != RP_OK)
                 return rc;
@@ -392,7 +412,7 @@ rp_err_t rp_prepare(struct rp_preparation *preparation, const struct rp_prepare_
         if (rc == RP_OK)
                 rc = look_at_job(preparation, config, err);
         if (rc == RP_OK && facts->target.exists)
-                rc = find_any_record(config, &facts->target_has_records, err);
+                rc = look_at_target(preparation, config, err);
         if (rc != RP_OK)
                 return rc;
         for (int32_t p = 0; p < cnt; p++) {

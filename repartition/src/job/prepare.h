@@ -42,6 +42,7 @@ struct rp_preparation {
         struct rp_survey survey;
         bool survey_is_exact;          /* every record was looked at */
         bool is_stopped;               /* by tick */
+        int former_workers;            /* of the last run that had several; 1: none had */
         uint64_t left;                 /* offsets still to copy: an upper bound of records */
         struct rp_facts facts;
         struct rp_denials denials;     /* facts.denials points here */

@@ -95,9 +95,11 @@ rp_err_t rp_rewrite_run(const struct rp_rewrite *rewrite, struct rp_rewrite_repo
         struct rp_copier copier = {
                 .source = rewrite->source, .sink = rewrite->sink, .order = RP_READ_MERGED,
                 .config = { .identity = rewrite->identity, .by = rewrite->by, .asked = rewrite->asked,
+                            .is_mine = rewrite->is_mine,
                             .transaction_ms = rewrite->transaction_ms,
                             .transaction_bytes = (uint64_t)rewrite->transaction_bytes },
                 .decide = decide, .settled = settled, .tick = rewrite->tick ? tick : NULL, .arg = &run,
+                .confirm = rewrite->confirm, .confirm_arg = rewrite->confirm_arg,
                 .hold = rewrite->hold, .hold_arg = rewrite->hold_arg, .transaction_ms = rewrite->transaction_ms_now,
         };
         struct rp_copy_stats stats;

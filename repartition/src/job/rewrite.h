@@ -40,6 +40,9 @@ struct rp_rewrite {
         const kr_rule_t *rule;
         const char *identity;      /* see rp_job_identity() */
         const char *by;            /* who runs, for the other one's error message: host and process */
+        const bool *is_mine;       /* the source partitions that this run copies, by number; NULL: all */
+        rp_err_t (*confirm)(void *arg, struct rp_error *err); /* see rp_copier; may be NULL */
+        void *confirm_arg;
         const struct rp_range *asked; /* what is to be copied, by source partition; NULL: all */
         int64_t transaction_ms;    /* longest time a transaction stays open */
         int64_t transaction_bytes; /* ... and most bytes in one */

@@ -1,0 +1,96 @@
+#include "job/kafka_workers.h"
+
+#include "io/kafka_source.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct crew {
+        const struct rp_kafka_workers *job;
+        struct rp_source *lead_source;   /* the target, as the job's group sees it */
+        struct rp_kafka_sink_config lead;
+        struct rp_job_store *stores;     /* by worker, from 0; for the connections, which belong to one thread */
+};
+
+static rp_err_t open_sink(int worker, struct rp_kafka_sink_config config, struct rp_sink **sink,
+                          struct rp_error *err)
+{
+        char id[700];
+
+        snprintf(id, sizeof(id), "%s-%d", config.job, worker);
+        config.transactional_id = id;
+        config.shard = worker;
+        return rp_kafka_sink_new(sink, &config, err);
+}
+
+static rp_err_t fence(void *arg, int worker, struct rp_error *err)
+{
+        struct crew *crew = arg;
+        struct rp_progress progress;
+        struct rp_sink *sink;
+        rp_err_t rc = open_sink(worker, crew->lead, &sink, err);
+
+        if (rc != RP_OK)
+                return rc;
+        if (!rp_progress_init(&progress, crew->lead_source->partition_cnt))
+                rc = rp_fail(err, RP_ERR_FATAL, "out of memory");
+        else
+                rc = sink->ops->recover(sink, &progress, err);
+        rp_progress_release(&progress);
+        sink->ops->free(sink);
+        return rc;
+}
+
+static rp_err_t open_worker(void *arg, int worker, struct rp_source **source, struct rp_sink **sink, struct rp_error *err)
+{
+        struct crew *crew = arg;
+        const struct rp_kafka_workers *job = crew->job;
+        struct rp_kafka_sink_config config = *job->sink;
+        struct rp_kafka_source_config source_config = { .client = job->source_client, .topic = job->rewrite->source->topic,
+                                                        .group = config.job, .timeout_ms = config.timeout_ms };
+        struct rp_job_store_config store = { .target = config.client, .job = config.job, .topic = job->jobs_topic,
+                                             .timeout_ms = config.timeout_ms };
+        rp_err_t rc = rp_kafka_source_new(source, &source_config, err);
+
+        if (rc != RP_OK)
+                return rc;
+        config.source = store.source = *source;
+        if (config.store) {
+                config.store = &crew->stores[worker - 1];
+                rc = rp_job_store_open(config.store, &store, err);
+        }
+        return rc == RP_OK ? open_sink(worker, config, sink, err) : rc;
+}
+
+rp_err_t rp_kafka_workers_run(const struct rp_kafka_workers *workers, struct rp_rewrite_report *report, struct rp_error *err)
+{
+        const struct rp_kafka_sink_config *sink = workers->sink;
+        struct crew crew = { .job = workers, .lead = { .client = sink->client, .job = sink->job, .topic = sink->topic,
+                                                       .partition_cnt = sink->partition_cnt,
+                                                       .timeout_ms = sink->timeout_ms } };
+        struct rp_workers job = { .cnt = workers->cnt, .rewrite = workers->rewrite, .fence = fence, .open = open_worker,
+                                  .partition_cnt = workers->rewrite->source->partition_cnt, .arg = &crew };
+        struct rp_kafka_source_config target = { .client = sink->client, .topic = sink->topic, .group = sink->job,
+                                                 .timeout_ms = sink->timeout_ms };
+        rp_err_t rc;
+
+        crew.stores = calloc((size_t)workers->cnt, sizeof(*crew.stores));
+        if (!crew.stores)
+                return rp_fail(err, RP_ERR_FATAL, "out of memory for %d workers", workers->cnt);
+        rc = rp_kafka_source_new(&crew.lead_source, &target, err);
+        if (rc == RP_OK) {
+                crew.lead.source = crew.lead_source;
+                job.lead_cnt = crew.lead_source->partition_cnt;
+                rc = rp_kafka_sink_new(&job.lead, &crew.lead, err);
+        }
+        if (rc == RP_OK)
+                rc = rp_workers_run(&job, report, err);
+        if (job.lead)
+                job.lead->ops->free(job.lead);
+        if (crew.lead_source)
+                crew.lead_source->ops->free(crew.lead_source);
+        for (int i = 0; i < workers->cnt; i++)
+                rp_job_store_close(&crew.stores[i]);
+        free(crew.stores);
+        return rc;
+}

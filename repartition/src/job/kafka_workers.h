@@ -1,0 +1,23 @@
+/** The workers of a rewrite on Kafka: what each of them opens, and where the lead writes. See job/workers.h. */
+#ifndef RP_KAFKA_WORKERS_H
+#define RP_KAFKA_WORKERS_H
+
+#include "io/kafka_sink.h"
+#include "job/workers.h"
+
+struct rp_kafka_workers {
+        int cnt;
+        const struct rp_rewrite *rewrite;           /* with source and sink for the case that cnt is 1 */
+        const struct rp_kafka_sink_config *sink;    /* of that sink; the workers' are like it, but for id and shard */
+        const struct rp_client_config *source_client;
+        const char *jobs_topic;                     /* see struct rp_job_store_config */
+};
+
+/**
+ * To be used whenever this run or the one before it has more than one worker. The lead writes as offset 0 of the target's
+ * partition 0, under the job's name: an offset that nobody else has a use for.
+ */
+rp_err_t rp_kafka_workers_run(const struct rp_kafka_workers *workers, struct rp_rewrite_report *report,
+                              struct rp_error *err);
+
+#endif
