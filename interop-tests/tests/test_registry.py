@@ -6,7 +6,9 @@ import http.server
 import json
 import shutil
 import ssl
+import subprocess
 import threading
+import time
 
 import pytest
 from support import (BUILD, GO_AVRO, KAFKA_LIB, NODE_MODULES, PYTHON, REGISTRY_LIB, RUST_AVRO, SERIALIZERS, need_command,
@@ -14,6 +16,7 @@ from support import (BUILD, GO_AVRO, KAFKA_LIB, NODE_MODULES, PYTHON, REGISTRY_L
 
 PLUGIN = BUILD / "keyroute.so"
 COUNT = 12
+LATER_S = 60  # what has not happened then will not; against hangs, not a measure
 IDS = [f"customer-{i}" for i in range(60)]
 
 # The same key in the course of years: a field added, one renamed, and an int that became a long.
@@ -244,6 +247,90 @@ def test_an_unreachable_registry_refuses_and_says_so(kafka, topic, wheel_python,
                "-X", f"plugin.library.paths={PLUGIN}", "-X", f"keyroute.policy={policy}", stdin=f"{framed}\tx\n").ends_with(1)
     assert "registry main: http://127.0.0.1:1/" in done.err
     assert "records are refused" in done.err and "not delivered" in done.err
+
+
+@contextlib.contextmanager
+def silent_registry():
+    """One schema that nobody gets before up.set(). @yields the URL, up, and the event that it was given."""
+    up, served = threading.Event(), threading.Event()
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            up.wait(LATER_S)
+            body = json.dumps({"schema": json.dumps(V1)}).encode()
+            with contextlib.suppress(OSError):  # who asked has given up
+                self.send_response(200 if "/ids/" in self.path else 404)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+                if "/ids/" in self.path:
+                    served.set()
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}", up, served
+    finally:
+        up.set()
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def test_a_producer_outlives_a_silent_registry(kafka, topic, kcat, repartition, wheel_python, tmp_path):
+    """20,000 records get through while a registry is silent, though each could wait 100 ms; then they go where they belong."""
+    orders = topic("outage", partitions=COUNT)
+    keys = ["0000000007" + "02" + f"{2 * len(ID):02x}" + ID.encode().hex() + "02" for ID in IDS]
+
+    def batch(tag):
+        return "".join(f"{keys[i % len(keys)]}\t{tag}{i % len(keys)}\n" for i in range(20000)).encode()
+
+    def stored():
+        return kcat("-b", kafka.bootstrap, "-C", "-t", orders, "-e", "-q", "-f", "%p %s\n").ok().out.splitlines()
+
+    def await_that(condition, what):
+        until = time.monotonic() + LATER_S
+        while not condition():
+            assert time.monotonic() < until, what
+            time.sleep(0.2)
+
+    with silent_registry() as (url, up, served):
+        class Silent:
+            pass
+
+        Silent.url = url
+        by = rule(["id"])
+        del by["key"]["unresolved"]  # the whole key routes while nothing is known
+        policy = policy_of(tmp_path, Silent, {orders: by}, wait_ms=100, timeout_ms=300, retries=0, negative_ttl_ms=300)
+        log = tmp_path / "log"
+        with log.open("wb") as err:
+            producer = subprocess.Popen([wheel_python, PYTHON / "produce.py", "-b", kafka.bootstrap, "-t", orders, "--hex-keys",
+                                         "-X", f"plugin.library.paths={PLUGIN}", "-X", f"keyroute.policy={policy}"],
+                                        stdin=subprocess.PIPE, stderr=err)
+            producer.stdin.write(batch("a"))
+            producer.stdin.flush()
+            await_that(lambda: len(stored()) >= 19000, "records wait for the registry")
+            up.set()
+            await_that(lambda: "registry main answers again" in log.read_text(), "nobody asks the registry again")
+            # An answer that came too late for its request is written too, so once more is not enough by itself.
+            await_that(served.is_set, "nobody asks for the schema again")
+            time.sleep(2)
+            producer.stdin.write(batch("b"))
+            producer.stdin.close()
+            assert producer.wait(LATER_S) == 0
+    assert "no answer within 300 ms" in log.read_text()
+    want = plain_partitions(repartition, IDS, tmp_path)
+    found = [line.split() for line in stored()]
+    assert len(found) == 40000
+    first, second = ({(value[1:], p) for p, value in found if value[0] == tag} for tag in "ab")
+    assert not first <= set(zip(map(str, range(len(IDS))), want)), "whole keys routed"
+    belated = {pair for pair in second if want[int(pair[0])] != pair[1]}
+    assert not belated, "after the answer every key is at home"
+    assert "of 40000 keys" in log.read_text() and "of a schema that was not known" in log.read_text()
 
 
 # ---- TLS
