@@ -422,3 +422,148 @@ def test_begins_at_a_time_or_at_the_end(kafka, topic, daemons):
         await_lag_zero(kafka.bootstrap, source, job, daemons=group)
         group.end(process)
         assert sorted(int(r.value) for r in read(kafka.bootstrap, target)) == list(range(first, 1000))
+
+
+# ---------------------------------------------------------------- in place
+
+
+def wrong_partition(key, partitions):
+    return (java_partition(key, partitions) + 1 + key[-1] % (partitions - 1)) % partitions
+
+
+def place_job(source):
+    return f"keyroute.follow.{source}"
+
+
+def split(records, partitions):
+    """Misplaced records, and those in their right partition."""
+    wrong = [r for r in records if r.partition != java_partition(r.key, partitions)]
+    return wrong, [r for r in records if r.partition == java_partition(r.key, partitions)]
+
+
+def assert_mended(records, partitions):
+    """Each misplaced record has one copy in the right partition, byte for byte; a key's copies keep their order."""
+    wrong, right = split(records, partitions)
+    contents, copies = [r.content for r in wrong], [r.content for r in right]
+    for content in set(contents):
+        assert copies.count(content) == contents.count(content), content
+    by_key = defaultdict(list)
+    for record in wrong:
+        by_key[record.key, record.partition].append(record.content)
+    for (key, _), sequence in by_key.items():
+        found = [r.content for r in right if r.key == key and r.content in sequence]
+        assert found == sequence, f"{key} is out of order"
+    return wrong, right
+
+
+def test_in_place_mends_what_arrives(kafka, topic, daemons, repartition, librdkafka):
+    source = topic("place", partitions=5)
+    Writer(kafka.bootstrap, source, 5, place=wrong_partition).write(300)  # before: that is for repair
+    plan = repartition("follow", source, "-b", kafka.bootstrap).ok()
+    assert "begins      latest" in plan.out and f"repartition repair {source}" in plan.out
+    group = daemons(source, "-b", kafka.bootstrap, librdkafka=librdkafka)
+    process = group.start()
+    await_lag_zero(kafka.bootstrap, source, place_job(source), daemons=group)
+    producer = Producer({"bootstrap.servers": kafka.bootstrap, "linger.ms": 5, "enable.idempotence": True})
+    now = int(time.time() * 1000)
+    for i in range(3000):  # keys of the one are not keys of the other; bursts share their millisecond
+        key = b"wrong-%d" % (i % 40) if i % 3 else b"right-%d" % (i % 40)
+        place = wrong_partition if i % 3 else java_partition
+        producer.produce(source, key=key, value=b"%d" % i if i % 10 else None, partition=place(key, 5),
+                         headers=[("n", b"%d" % i), ("n", None)], timestamp=now + i // 50)
+    for i in range(30):
+        producer.produce(source, value=b"keyless", partition=i % 5)
+    assert producer.flush(60) == 0
+    await_lag_zero(kafka.bootstrap, source, place_job(source), daemons=group)
+    result = group.end(process)
+    assert result["misplaced"] == {"safe": 2000, "stale": 0, "unknown": 0, "copied": 0}
+    assert result["records"] == 2000 and result["right"] >= 1000 + 30
+    after = [r for r in read(kafka.bootstrap, source) if r.key and not r.key.startswith(b"key-")]
+    wrong, right = assert_mended(after, 5)
+    assert len(wrong) == 2000 and len(right) == 3000
+    process = group.start()  # its own copies are where they belong
+    while not holders(kafka, place_job(source)):
+        time.sleep(0.1)
+    await_lag_zero(kafka.bootstrap, source, place_job(source), daemons=group)
+    assert group.end(process)["records"] == 0
+
+
+def test_in_place_leaves_what_newer_records_have_overtaken(kafka, topic, daemons):
+    source, now = topic("overtaken", partitions=4), int(time.time() * 1000)
+    group = daemons(source, "-b", kafka.bootstrap, "--from", "earliest", "--mark")
+    producer = Producer({"bootstrap.servers": kafka.bootstrap, "linger.ms": 5, "enable.idempotence": True})
+
+    def put(key, value, place, timestamp):
+        producer.produce(source, key=key, value=value, partition=place(key, 4), timestamp=timestamp)
+
+    put(b"a", b"newer", java_partition, now + 10)
+    put(b"a", b"older", wrong_partition, now)                 # stale
+    put(b"b", b"same time", java_partition, now)
+    put(b"b", b"as old", wrong_partition, now)                # stale
+    put(b"c", b"older", java_partition, now - 10)
+    put(b"c", b"newer", wrong_partition, now)                 # safe
+    put(b"d", b"alone", wrong_partition, now)                 # safe
+    put(b"e", b"equal", java_partition, now)
+    put(b"e", b"equal", wrong_partition, now)                 # copied
+    put(b"f", b"twin", wrong_partition, now)                  # safe, twice
+    put(b"f", b"twin", wrong_partition, now)
+    assert producer.flush(30) == 0
+    process = group.start()
+    await_lag_zero(kafka.bootstrap, source, place_job(source), daemons=group)
+    first = group.end(process)
+    assert first["misplaced"] == {"safe": 4, "stale": 2, "unknown": 0, "copied": 1}
+    found = read(kafka.bootstrap, source)
+    copies = [r for r in found if r.headers]
+    assert sorted((r.key, r.value) for r in copies) == [(b"c", b"newer"), (b"d", b"alone"), (b"f", b"twin"), (b"f", b"twin")]
+    for copy in copies:
+        (name, origin), = copy.headers
+        assert name == "keyroute.origin"
+        topic_, partition, offset = origin.decode().rsplit("/", 2)
+        original, = [r for r in found if (r.partition, r.offset) == (int(partition), int(offset))]
+        assert topic_ == source and original.content[:2] == copy.content[:2] and original.timestamp == copy.timestamp
+    again = daemons(source, "-b", kafka.bootstrap, "--from", "earliest", "--job", unique("again"), "--include", "stale")
+    process = again.start()  # another job sees what was copied by its marks
+    await_lag_zero(kafka.bootstrap, source, again.args[again.args.index("--job") + 1], daemons=again)
+    second = again.end(process)
+    assert second["misplaced"] == {"safe": 0, "stale": 2, "unknown": 0, "copied": 5} and second["records"] == 2
+
+
+def test_in_place_under_fire(kafka, topic, daemons):
+    source = topic("fire", partitions=6)
+    group = daemons(source, "-b", kafka.bootstrap)
+    running = [group.start() for _ in range(3)]
+    job = place_job(source)
+    while holders(kafka, job) < 3:
+        time.sleep(0.1)
+    await_lag_zero(kafka.bootstrap, source, job, daemons=group)
+    producer, now, written = Producer({"bootstrap.servers": kafka.bootstrap, "linger.ms": 5, "enable.idempotence": True}), 0, 0
+    for round_ in range(15):
+        now = int(time.time() * 1000)
+        for i in range(written, written + 1000):
+            key = b"k%d" % (i % 97)
+            place = wrong_partition if i % 97 % 2 else java_partition
+            producer.produce(source, key=key, value=b"%d" % i, partition=place(key, 6), timestamp=now)
+        written += 1000
+        assert producer.flush(60) == 0
+        if round_ in (4, 9):
+            group.kill(running[round_ // 5])
+            running.append(group.start())
+    await_lag_zero(kafka.bootstrap, source, job, daemons=group)
+    group.end_all()
+    wrong, right = assert_mended(read(kafka.bootstrap, source), 6)
+    assert len(wrong) == sum(i % 97 % 2 for i in range(written)) and len(right) == written
+
+
+def test_in_place_stops_when_the_topic_grows(kafka, topic, daemons):
+    source = topic("outgrown", partitions=3)
+    writer = Writer(kafka.bootstrap, source, 3).write(500)
+    group = daemons(source, "-b", kafka.bootstrap, "--from", "earliest")
+    process = group.start()
+    await_lag_zero(kafka.bootstrap, source, place_job(source), daemons=group)
+    kafka.tool("kafka-topics", "--bootstrap-server", kafka.bootstrap, "--alter", "--topic", source, "--partitions", 5).ok()
+    grown = Writer(kafka.bootstrap, source, 5)
+    grown.write(500)
+    _, err = process.communicate(timeout=60)
+    group.running.remove(process)
+    assert process.returncode == 2 and "has 5 partitions now, this job places keys by 3" in err.decode()
+    assert len(read(kafka.bootstrap, source)) == writer.written + grown.written  # nothing was moved by the old count

@@ -1,23 +1,13 @@
 /* repartition follow: copies what arrives in a topic to where it belongs, for as long as it runs. */
 #include "cli/command.h"
-#include "cli/follow_print.h"
+#include "cli/follow_run.h"
 #include "cli/interrupt.h"
-#include "cli/neighbour.h"
-#include "clock.h"
-#include "io/kafka_group.h"
-#include "io/kafka_sink.h"
-#include "job/follow.h"
-#include "job/follow_copy.h"
-#include "job/follow_plan.h"
+#include "decide/repair_pass.h"
 #include "job/prepare.h"
 #include "moment.h"
-#include "report/progress.h"
-#include "report/wrap.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 struct args {
@@ -26,9 +16,9 @@ struct args {
         struct rp_policy_args policy;
         struct rp_neighbour_args neighbour;
         int64_t partitions, replication_factor;
-        bool execute;
-        const char *job, *instance, *from, *on_refused;
-        int64_t transaction_ms, timeout_ms;
+        bool execute, mark;
+        const char *job, *instance, *from, *on_refused, *include;
+        int64_t transaction_ms, timeout_ms, look_back;
         struct rp_list settings;
 };
 
@@ -45,8 +35,16 @@ static const struct rp_option options[] = {
         { "on-refused", 0, RP_OPT_CHOICE, offsetof(struct args, on_refused), "stop|skip",
           "what a key that the policy refuses does: it ends the job, or is counted and left out", "stop", 0, 0,
           refused_choices },
+        { "include", 0, RP_OPT_TEXT, offsetof(struct args, include), "CLASS[,...]",
+          "in place: copy these classes as well as safe: stale, unknown", NULL, 0, 0, NULL },
+        { "mark", 0, RP_OPT_FLAG, offsetof(struct args, mark), NULL,
+          "in place: name the origin of each copy in a header, keyroute.origin", NULL, 0, 0, NULL },
+        { "look-back", 0, RP_OPT_SIZE, offsetof(struct args, look_back), "RECORDS",
+          "in place: most records of right partitions kept in memory to judge by, 50 bytes each", "1M", 1000, 1000000000,
+          NULL },
         { "job", 0, RP_OPT_TEXT, offsetof(struct args, job), "NAME",
-          "consumer group of the job, the same for all its instances (default: keyroute.follow.SRC.DST)", NULL, 0, 0, NULL },
+          "consumer group, the same for all instances (default: keyroute.follow.SRC.DST, keyroute.follow.TOPIC)", NULL, 0, 0,
+          NULL },
         { "instance", 0, RP_OPT_TEXT, offsetof(struct args, instance), "NAME",
           "a name of this instance that outlives it: a new start then ends at once what a killed one left open", NULL, 0, 0,
           NULL },
@@ -65,250 +63,6 @@ static const struct rp_option options[] = {
 };
 static const struct rp_option *const tables[] = { options, NULL };
 
-enum {
-        TRANSACTION_BYTES = 64 << 20, /* bounds what is copied again after an abort */
-        COUNT_MS = 10000              /* between two looks at the target's partition count */
-};
-
-struct run {
-        const struct args *args;
-        const struct rp_follow_plan_config *config;
-        struct rp_follow_plan *plan;
-        struct rp_group *group;
-        struct rp_sink *sink;
-        struct rp_follow_copy copy;
-        struct rp_follow_status status; /* as last told; its arrays are gone afterwards */
-        struct rp_copy_stats stats;     /* likewise */
-        struct rp_progress_line line;
-        struct rp_governor *governor;
-        const struct rp_neighbour_job *neighbour;
-        int64_t counted_ms;
-};
-
-/* ---- while it runs ------------------------------------------------------------------------------------------------- */
-
-static rp_err_t begin_at(void *arg, struct rp_mark *marks, size_t cnt, struct rp_error *err)
-{
-        struct run *run = arg;
-
-        return rp_follow_plan_begin_at(run->plan, run->group, marks, cnt, run->config->timeout_ms, err);
-}
-
-static rp_err_t judge(void *arg, const struct rp_record *records, size_t cnt, int32_t *verdicts, struct rp_error *err)
-{
-        struct run *run = arg;
-
-        return rp_follow_copy_judge(&run->copy, records, cnt, verdicts, err);
-}
-
-static void settled(void *arg, bool is_committed)
-{
-        struct run *run = arg;
-
-        rp_follow_copy_settled(&run->copy, is_committed);
-}
-
-/* Keys are placed by the count that the job began with: with another one, readers would look for them elsewhere. */
-static rp_err_t check_count(struct run *run, struct rp_error *err)
-{
-        int64_t now = rp_clock_ms();
-        struct rp_error ignored;
-        int32_t cnt;
-
-        if (now - run->counted_ms < COUNT_MS)
-                return RP_OK;
-        run->counted_ms = now;
-        if (rp_kafka_sink_count(run->sink, 1000, &cnt, &ignored) != RP_OK || cnt <= 0 || cnt == run->plan->partition_cnt)
-                return RP_OK;
-        return rp_fail(err, RP_ERR_USAGE, "topic \"%s\" has %" PRId32 " partitions now, this job places keys by %" PRId32
-                       ": follow into a new topic, by a new --job", run->config->target, cnt, run->plan->partition_cnt);
-}
-
-static bool tell(struct run *run)
-{
-        const struct rp_copy_stats *stats = &run->stats;
-        const struct rp_follow_copy_counts *copy = &run->copy.total;
-        uint64_t lag = run->status.lag > 0 ? (uint64_t)run->status.lag : 0;
-        const struct rp_counter counters[] = {
-                { "records_copied_total", "Records copied and committed", NULL, NULL, copy->records },
-                { "bytes_copied_total", "Bytes of their keys and values", NULL, NULL, copy->bytes },
-                { "records_moved_total", "Of them, with a key and another partition number than before", NULL, NULL,
-                  copy->moved },
-                { "records_keyless_total", "Of them, without a key", NULL, NULL, copy->keyless },
-                { "records_refused_total", "Records left out since the policy refuses their keys", NULL, NULL, copy->refused },
-                { "transactions_total", "Transactions by what became of them", "outcome", "committed", stats->transactions },
-                { "transactions_total", "", "outcome", "aborted", stats->rolled_back },
-                { "transactions_total", "", "outcome", "indeterminate", stats->uncertain },
-                { "producer_recreations_total", "Producers made anew after an uncertain outcome", NULL, NULL,
-                  stats->recoveries },
-                { "rebalances_total", "Rebalances that changed what this instance holds", NULL, NULL, run->status.rebalances },
-                { "partitions_lost_total", "Partitions that the group took away without asking", NULL, NULL, run->status.lost },
-                { "partitions_held", "Partitions of the source that this instance holds", NULL, NULL,
-                  run->status.partition_cnt },
-                { "held_lag_records", "Offsets of these partitions that are still to be read", NULL, NULL, lag },
-        };
-        struct rp_pulse pulse = {
-                .done = copy->records, .total = 0, .uncommitted = stats->uncommitted,
-                .trouble = stats->trouble.code != RP_OK ? stats->trouble.text : NULL,
-                .counters = counters, .counter_cnt = sizeof(counters) / sizeof(*counters),
-        };
-
-        return rp_governor_tell(run->governor, &pulse);
-}
-
-static bool tick(void *arg, const struct rp_follow_status *status, struct rp_error *err)
-{
-        struct run *run = arg;
-        uint64_t lag = status->lag > 0 ? (uint64_t)status->lag : 0;
-        bool goes_on;
-
-        err->code = RP_OK;
-        run->status = *status;
-        run->stats = *status->copy;
-        goes_on = tell(run);
-        rp_neighbour_show(run->governor, run->neighbour, &run->line, run->args->common.quiet);
-        rp_progress_line_update(&run->line, run->copy.total.records, run->copy.total.records + lag,
-                                run->copy.total.records + status->copy->uncommitted, rp_clock_ms());
-        return check_count(run, err) == RP_OK && goes_on && !rp_interrupt_signal();
-}
-
-/* ---- running ------------------------------------------------------------------------------------------------------- */
-
-/* A name that nobody else has; or the instance's own, by which a new start fences an old one. */
-static void name_producer(const struct run *run, char *out, size_t size)
-{
-        uint64_t random = 0;
-
-        if (run->args->instance) {
-                snprintf(out, size, "%s.%s", run->config->job, run->args->instance);
-                return;
-        }
-        if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
-                random = (uint64_t)rp_wall_clock_ms() << 20 ^ (uint64_t)getpid();
-        snprintf(out, size, "%s.%016" PRIx64, run->config->job, random);
-}
-
-static rp_err_t follow(struct run *run, struct rp_error *err)
-{
-        const struct rp_follow_plan_config *config = run->config;
-        const char *target = config->target ? config->target : config->source;
-        char id[700];
-        struct rp_kafka_group_config group_config = {
-                .client = config->client, .topic = config->source, .group = config->job, .timeout_ms = config->timeout_ms,
-        };
-        struct rp_kafka_sink_config sink_config = {
-                .client = config->client, .job = config->job, .transactional_id = id, .topic = target,
-                .partition_cnt = run->plan->partition_cnt, .batch_bytes_max = run->plan->batch_bytes_max,
-                .timeout_ms = config->timeout_ms,
-        };
-        struct rp_follow job = {
-                .transaction_ms = run->args->transaction_ms, .transaction_bytes = TRANSACTION_BYTES,
-                .note = run->plan->note_text, .is_named = run->args->instance, .judge = judge, .settled = settled,
-                .begin_at = begin_at, .tick = tick, .arg = run, .hold = rp_governor_hold, .hold_arg = run->governor,
-                .transaction_ms_now = rp_governor_transaction_ms(run->governor),
-        };
-        rp_err_t rc;
-
-        name_producer(run, id, sizeof(id));
-        rc = rp_kafka_group_new(&run->group, &group_config, err);
-        if (rc != RP_OK)
-                return rc;
-        sink_config.group = run->group;
-        rc = rp_kafka_sink_new(&run->sink, &sink_config, err);
-        if (rc == RP_OK) {
-                if (!run->args->common.quiet) {
-                        char text[1600];
-
-                        snprintf(text, sizeof(text), "repartition follow: %s; group %s, transactions as %s",
-                                 rp_kafka_group_regime(run->group), config->job, id);
-                        rp_wrap(stderr, text, 0, 8);
-                }
-                job.group = run->group;
-                job.sink = run->sink;
-                rc = rp_follow_run(&job, &run->stats, err);
-                if (rc == RP_ERR_FENCED)
-                        rp_fail(err, rc, "fenced: another run with --job %.200s --instance %.200s has taken over. Nothing that "
-                                "this one left open will be seen", config->job, run->args->instance);
-                run->sink->ops->free(run->sink);
-        }
-        run->group->ops->free(run->group);
-        return rc;
-}
-
-static rp_err_t create_and_follow(struct run *run, struct rp_follow_result *result, struct rp_error *err)
-{
-        int64_t began = rp_clock_ms();
-        rp_err_t rc = rp_follow_plan_create(run->plan, run->config, err);
-
-        if (rc != RP_OK)
-                return rc;
-        rp_progress_line_start(&run->line, stderr, rp_wants_progress(&run->args->common), "follow", began);
-        rc = follow(run, err);
-        rp_progress_line_end(&run->line);
-        tell(run);
-        result->stats = &run->stats;
-        result->status = &run->status;
-        result->copy = &run->copy.total;
-        result->elapsed_ms = rp_clock_ms() - began;
-        result->is_failed = rc != RP_OK;
-        rp_follow_print(result, rp_is_json(&run->args->common), stdout);
-        return rc;
-}
-
-static int execute(struct run *run, struct rp_follow_result *result)
-{
-        const struct rp_follow_plan_config *config = run->config;
-        const struct rp_neighbour_job job = {
-                .command = "follow", .job = config->job, .source = config->source, .target = config->target,
-                .client = config->client, .transaction_ms = run->args->transaction_ms, .timeout_ms = config->timeout_ms,
-                .quiet = run->args->common.quiet,
-        };
-        struct rp_neighbour_end end = { .err = NULL };
-        struct rp_error err;
-
-        rp_interrupt_watch(RP_GRACE_WRITING_S);
-        run->neighbour = &job;
-        if (rp_neighbour_open(&run->governor, &run->args->neighbour, &job, &err) != RP_OK)
-                return rp_die("follow", &err);
-        tell(run); /* so that all counters are there from the start */
-        end.code = create_and_follow(run, result, &err);
-        if (end.code != RP_OK) {
-                end.err = &err;
-                rp_die("follow", &err);
-        }
-        end.is_stopped = result->stats && end.code == RP_OK;
-        end.signal = rp_interrupt_signal();
-        end.result = result->stats ? rp_follow_json(result) : NULL;
-        return rp_neighbour_close(run->governor, &job, &end);
-}
-
-static int plan_or_execute(const struct args *args, const struct rp_follow_plan_config *config)
-{
-        struct rp_follow_plan plan;
-        struct rp_follow_result result = { .config = config, .plan = &plan };
-        struct run run = {
-                .args = args, .config = config, .plan = &plan, .counted_ms = rp_clock_ms(),
-                .copy = { .rule = config->rule, .topic = config->source, .skips_refused = !strcmp(args->on_refused, "skip") },
-        };
-        struct rp_error err;
-        int code;
-
-        rp_interrupt_watch(RP_GRACE_READING_S);
-        if (rp_follow_plan(&plan, config, &err) != RP_OK) {
-                code = rp_die("follow", &err);
-        } else if (rp_interrupt_signal()) {
-                code = 128 + rp_interrupt_signal();
-        } else if (args->execute) {
-                run.copy.partition_cnt = plan.partition_cnt;
-                code = execute(&run, &result);
-        } else {
-                rp_follow_print(&result, rp_is_json(&args->common), stdout);
-                code = RP_EXIT_CLEAN;
-        }
-        rp_follow_plan_release(&plan);
-        return code;
-}
-
 /* ---- arguments ------------------------------------------------------------------------------------------------------ */
 
 static rp_err_t read_from(const struct args *args, struct rp_follow_plan_config *config, struct rp_error *err)
@@ -318,7 +72,7 @@ static rp_err_t read_from(const struct args *args, struct rp_follow_plan_config 
                 config->from = RP_FROM_EARLIEST;
         else if (!strcmp(args->from, "latest"))
                 config->from = RP_FROM_LATEST;
-        else if (!strcmp(args->from, "rewrite"))
+        else if (!strcmp(args->from, "rewrite") && config->target)
                 config->from = RP_FROM_REWRITE;
         else if (rp_moment_parse(args->from, &config->time_ms))
                 config->from = RP_FROM_TIME;
@@ -333,20 +87,63 @@ static rp_err_t check(const struct args *args, struct rp_follow_plan_config *con
 {
         const char *source = config->source, *target = config->target;
 
-        if (!target)
-                return rp_fail(err, RP_ERR_USAGE, "DST is missing: a topic to follow \"%s\" into", source);
-        if (!strcmp(source, target))
-                return rp_fail(err, RP_ERR_USAGE, "source and target are both \"%s\"", source);
-        if (!rp_topic_name_is_legal(target))
+        if (!target && (args->partitions || args->replication_factor || args->settings.cnt))
+                return rp_fail(err, RP_ERR_USAGE, "--partitions, --replication-factor and --config are for creating DST, and in "
+                               "place there is none");
+        if (target && (args->include || args->mark))
+                return rp_fail(err, RP_ERR_USAGE, "%s is for following in place: name one topic only",
+                               args->include ? "--include" : "--mark");
+        if (target && !strcmp(source, target))
+                return rp_fail(err, RP_ERR_USAGE, "source and target are both \"%s\": name it once to follow in place", source);
+        if (target && !rp_topic_name_is_legal(target))
                 return rp_fail(err, RP_ERR_USAGE, "\"%.300s\" cannot be a topic's name: 1 to 249 letters, digits, dots, dashes "
                                "and underscores", target);
-        config->rule = kr_policy_rule(policy, target);
+        config->rule = target ? kr_policy_rule(policy, target) : NULL;
         if (!config->rule)
                 config->rule = kr_policy_rule(policy, source);
         if (!config->rule)
-                return rp_fail(err, RP_ERR_USAGE, "%s: the policy names neither \"%s\" nor \"%s\"", args->policy.policy_file,
-                               target, source);
+                return rp_fail(err, RP_ERR_USAGE, "%s: the policy does not name \"%s\"%s%s%s", args->policy.policy_file, source,
+                               target ? " or \"" : "", target ? target : "", target ? "\"" : "");
         return read_from(args, config, err);
+}
+
+static rp_err_t read_include(const struct args *args, unsigned *include, struct rp_error *err)
+{
+        const char *word;
+        size_t len;
+
+        *include = 0;
+        if (args->include &&
+            (!rp_classes_parse(args->include, include, &word, &len) ||
+             *include & ~(1u << RP_CLASS_SAFE | 1u << RP_CLASS_STALE | 1u << RP_CLASS_UNKNOWN)))
+                return rp_fail(err, RP_ERR_USAGE, "--include %.100s: expected stale, unknown, or both with a comma", args->include);
+        *include |= 1u << RP_CLASS_SAFE;
+        return RP_OK;
+}
+
+static int plan_or_execute(const struct args *args, struct rp_follow_session *session)
+{
+        struct rp_follow_plan plan;
+        struct rp_follow_result *result = &session->result;
+        struct rp_error err;
+        int code;
+
+        rp_interrupt_watch(RP_GRACE_READING_S);
+        session->plan = &plan;
+        result->config = session->config;
+        result->plan = &plan;
+        if (rp_follow_plan(&plan, session->config, &err) != RP_OK) {
+                code = rp_die("follow", &err);
+        } else if (rp_interrupt_signal()) {
+                code = 128 + rp_interrupt_signal();
+        } else if (args->execute) {
+                code = rp_follow_execute(session);
+        } else {
+                rp_follow_print(result, rp_is_json(&args->common), stdout);
+                code = RP_EXIT_CLEAN;
+        }
+        rp_follow_plan_release(&plan);
+        return code;
 }
 
 static int run(void *raw, char **operands, int operand_cnt)
@@ -361,6 +158,11 @@ static int run(void *raw, char **operands, int operand_cnt)
                 .partition_cnt = (int32_t)args->partitions, .replication_factor = (int32_t)args->replication_factor,
                 .settings = args->settings.items, .setting_cnt = args->settings.cnt, .timeout_ms = (int)args->timeout_ms,
         };
+        struct rp_follow_session session = {
+                .config = &config, .common = &args->common, .neighbour_args = &args->neighbour, .instance = args->instance,
+                .transaction_ms = args->transaction_ms, .skips_refused = !strcmp(args->on_refused, "skip"),
+                .marks = args->mark, .look_back = (size_t)args->look_back,
+        };
         kr_policy_t *policy = rp_policy_from_args(&args->policy, &err);
         int code;
 
@@ -370,12 +172,12 @@ static int run(void *raw, char **operands, int operand_cnt)
         snprintf(by, sizeof(by), "host %s, process %ld", host, (long)getpid());
         rp_follow_default_name(job, sizeof(job), config.source, config.target);
         rp_job_default_name(rewrite_job, sizeof(rewrite_job), config.source, config.target ? config.target : "");
-        if (check(args, &config, policy, &err) != RP_OK ||
+        if (check(args, &config, policy, &err) != RP_OK || read_include(args, &session.include, &err) != RP_OK ||
             rp_client_config_read(&client, args->client.config_file, args->client.properties.items,
                                   args->client.properties.cnt, args->client.bootstrap, &err) != RP_OK)
                 code = rp_die("follow", &err);
         else
-                code = plan_or_execute(args, &config);
+                code = plan_or_execute(args, &session);
         rp_client_config_release(&client);
         kr_policy_free(policy);
         return code;
@@ -383,21 +185,26 @@ static int run(void *raw, char **operands, int operand_cnt)
 
 const struct rp_command rp_cmd_follow = {
         .name = "follow",
-        .operands = "SRC DST",
+        .operands = "SRC [DST]",
         .summary = "Copies what arrives in a topic to where it belongs, for as long as it runs",
         .description =
-                "A daemon. Every record of SRC goes to the partition of DST where the policy puts its key: first what is\n"
-                "there (--from), then what arrives. Key, value, headers and timestamp stay as they are, byte for byte; a key\n"
-                "of one source partition keeps its order. Records and progress go into one transaction: whatever is killed or\n"
-                "stopped, committed readers of DST see each record once.\n\n"
+                "A daemon. With DST every record of SRC goes to the partition of DST where the policy puts its key: first\n"
+                "what is there (--from), then what arrives. Key, value, headers and timestamp stay as they are, byte for byte;\n"
+                "a key of one source partition keeps its order.\n\n"
+                "With SRC alone it mends in place: records that arrive in a wrong partition are copied to the right one, if\n"
+                "they are safe: if the right one holds nothing of the key that is as new. Others are counted by class, as\n"
+                "repair does, and left alone (--include). What is there already is for repair: run that first.\n\n"
+                "Records and progress go into one transaction: whatever is killed or stopped, committed readers see each\n"
+                "record once.\n\n"
                 "Start more of them, on any machines, with the same command: they share the partitions as members of one\n"
                 "consumer group, and take over from one that dies when its session ends (10 s; -X session.timeout.ms).\n"
                 "SIGTERM commits what is open and leaves the group at once. Partitions that SRC gets later are followed from\n"
-                "their beginning; when the partition count of DST changes, the job ends with an error.\n\n"
+                "their beginning; when the partition count by which keys are placed changes, the job ends with an error.\n\n"
                 "Without --execute it prints the plan and writes nothing. DST is created like SRC unless it exists.",
         .examples = "  repartition follow orders orders.v2 --partitions 16 -b localhost:9092\n"
                     "  repartition follow orders orders.v2 --partitions 16 -b localhost:9092 --execute\n"
-                    "  repartition follow orders orders.v2 --from rewrite -b localhost:9092 --execute\n",
+                    "  repartition follow orders orders.v2 --from rewrite -b localhost:9092 --execute\n"
+                    "  repartition follow orders -b localhost:9092 --execute\n",
         .options = tables,
         .args_size = sizeof(struct args),
         .operand_min = 1,

@@ -57,13 +57,12 @@ static int64_t take_number(const char **at, const char *end)
         return *at > first ? number : -1;
 }
 
-/* Whether the last header names an origin in this topic, and which. */
-static bool read_origin(const struct rp_record *rec, const char *topic, int32_t *partition, int64_t *offset)
+bool rp_origin_read(const struct rp_record *rec, const char *topic, int32_t *partition, int64_t *offset)
 {
         const struct rp_header *last = rec->header_cnt ? &rec->headers[rec->header_cnt - 1] : NULL;
         size_t topic_len = strlen(topic);
         const char *at, *end;
-        int64_t p;
+        int64_t p, o;
 
         if (!last || !last->value || strcmp(last->name, RP_ORIGIN_HEADER) || last->value_len <= topic_len ||
             memcmp(last->value, topic, topic_len))
@@ -71,9 +70,10 @@ static bool read_origin(const struct rp_record *rec, const char *topic, int32_t 
         at = (const char *)last->value + topic_len;
         end = (const char *)last->value + last->value_len;
         if (*at++ != '/' || (p = take_number(&at, end)) < 0 || p > INT32_MAX || at == end || *at++ != '/' ||
-            (*offset = take_number(&at, end)) < 0 || at != end)
+            (o = take_number(&at, end)) < 0 || at != end)
                 return false;
         *partition = (int32_t)p;
+        *offset = o;
         return true;
 }
 
@@ -91,7 +91,7 @@ static struct rp_misplaced *find_original(const struct rp_repair *repair, const 
 
         *by_origin = false;
         *digest = rp_digest_record(rec);
-        if (!read_origin(rec, repair->config.topic, &partition, &offset))
+        if (!rp_origin_read(rec, repair->config.topic, &partition, &offset))
                 return rp_misplaced_find_content(table, *digest);
         found = rp_misplaced_find(table, partition, offset);
         if (found && !(found->flags & IS_OWN) &&

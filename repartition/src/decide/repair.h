@@ -41,6 +41,9 @@ const char *rp_class_name(rp_class_t class);
 enum { RP_ORIGIN_SIZE = 290 };
 size_t rp_origin_print(char out[RP_ORIGIN_SIZE], const char *topic, int32_t partition, int64_t offset);
 
+/** Whether the record's last header names an origin in this topic, and which. Else both are left as they are. */
+bool rp_origin_read(const struct rp_record *rec, const char *topic, int32_t *partition, int64_t *offset);
+
 /** True when the record is a tombstone that this tool wrote for old copies. */
 bool rp_is_own_tombstone(const struct rp_record *rec);
 
