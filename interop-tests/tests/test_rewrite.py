@@ -1,5 +1,6 @@
 """rewrite on a real Kafka: nothing changed, nothing lost, nothing doubled, order kept, whatever is killed meanwhile."""
 
+import json
 import signal
 import time
 
@@ -459,3 +460,42 @@ def test_the_embedded_cluster_is_served_too(sandbox, repartition, kcat):
     assert {f["id"] for f in done["findings"]} == {"settings-unknown"}
     repartition("verify", "source", "target", "-b", bootstrap).ok()
     assert "not-empty" in {f["id"] for f in repartition(*run).ends_with(2).json()["findings"]}  # it keeps no progress
+
+
+# ---------------------------------------------------------------- limits and codecs
+
+
+def test_a_limit_of_time_is_no_failure(kafka, topic, target, repartition):
+    source = topic("time", partitions=6)
+    fill(kafka.bootstrap, source, 60_000)
+    run = ("rewrite", source, target, "--partitions", 10, "-b", kafka.bootstrap, "--execute", *MERGE)
+    stopped = repartition(*run, *SLOW, "--max-duration", "5s", "--throttle-records", 3000, "--output",
+                          "json").ok().json()["result"]
+    assert stopped["stopped_by"] == "max-duration" and not stopped["finished"]
+    assert 0 < stopped["records"] <= 60_000 - stopped["left_at_most"] < 60_000
+    assert len(read(kafka.bootstrap, target)) == stopped["records"]
+    done = repartition(*run, "--output", "json").ok().json()["result"]
+    assert (done["stopped_by"], done["left_at_most"], done["finished"]) == (None, 0, True)
+    assert done["records"] == 60_000 - stopped["records"]
+    assert_image(read(kafka.bootstrap, source), read(kafka.bootstrap, target), 10)
+
+
+@pytest.mark.parametrize("wanted", [None, "lz4", "none"])
+def test_compression_is_chosen_or_the_topics_own(kafka, topic, target, repartition, wanted):
+    source = topic("codec", partitions=1)
+    p = producer(kafka.bootstrap)
+    for i in range(2000):
+        p.produce(source, key=b"k", value=b"the very same text, again and again " * 4, partition=0)
+    p.flush(30)
+    args = ("--compression", wanted) if wanted else ("--config", "compression.type=zstd")
+    done = repartition("rewrite", source, target, "--partitions", 1, "-b", kafka.bootstrap, "--execute", "--output", "json",
+                       *args).ok().json()
+    assert done["compression"] == (wanted or "zstd")
+    logs = json.loads(kafka.tool("kafka-log-dirs", "--bootstrap-server", kafka.bootstrap, "--describe", "--topic-list",
+                                 f"{source},{target}").ok().out.splitlines()[-1])
+    size = {part["partition"].rsplit("-", 1)[0]: part["size"] for broker in logs["brokers"] for folder in broker["logDirs"]
+            for part in folder["partitions"]}
+    if wanted == "none":
+        assert size[target] > 0.9 * size[source]
+    else:
+        assert size[target] < 0.3 * size[source]

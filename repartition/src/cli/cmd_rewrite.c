@@ -24,11 +24,13 @@ struct args {
         struct rp_neighbour_args neighbour;
         int64_t partitions, replication_factor, workers;
         bool execute, exact, allow_librdkafka, take_over;
-        const char *job, *order, *jobs_topic;
+        const char *job, *order, *jobs_topic, *compression;
+        int64_t max_duration; /* 0: none */
         int64_t transaction_ms, timeout_ms, max_memory;
         struct rp_list settings;
 };
 
+static const char *const codecs[] = { "none", "gzip", "snappy", "lz4", "zstd", NULL };
 static const char *const orders[] = { "refuse", "merge", NULL };
 
 static const struct rp_option options[] = {
@@ -55,6 +57,12 @@ static const struct rp_option options[] = {
           "a topic setting of a target that is created, besides the source's own; may be repeated", NULL, 0, 0, NULL },
         { "transaction-ms", 0, RP_OPT_COUNT, offsetof(struct args, transaction_ms), "MS",
           "longest time that a transaction is open and committed readers of the target wait", "1000", 20, 10000, NULL },
+        { "max-duration", 0, RP_OPT_DURATION, offsetof(struct args, max_duration), "TIME",
+          "commit and stop after so long, such as 6h, with exit code 0; the same command goes on", NULL, 1000,
+          INT64_C(1000) * 86400 * 365, NULL },
+        { "compression", 0, RP_OPT_CHOICE, offsetof(struct args, compression), "CODEC",
+          "of the copies: none, gzip, snappy, lz4, zstd (default: DST's compression.type where it is one)", NULL, 0, 0,
+          codecs },
         RP_TIMEOUT_OPTION(struct args),
         RP_NEIGHBOUR_OPTIONS(struct args),
         RP_CLIENT_OPTIONS(struct args),
@@ -78,6 +86,8 @@ struct telling {
         struct rp_progress_line *line;
         struct rp_governor *governor;
         const struct rp_neighbour_job *job;
+        int64_t ends_ms;    /* --max-duration; 0: none */
+        bool is_time_over;
         bool quiet;
         struct rp_lease *lease;
 };
@@ -108,7 +118,7 @@ static bool tell(const struct telling *telling, const struct rp_rewrite_report *
 
 static bool on_copy(void *arg, const struct rp_rewrite_report *report)
 {
-        const struct telling *telling = arg;
+        struct telling *telling = arg;
         bool goes_on;
 
         if (!rp_governor_looked(telling->governor))
@@ -119,7 +129,26 @@ static bool on_copy(void *arg, const struct rp_rewrite_report *report)
         rp_neighbour_show(telling->governor, telling->job, telling->line, telling->quiet);
         rp_progress_line_update(telling->line, report->done, report->total, report->records + report->uncommitted,
                                 rp_clock_ms());
-        return goes_on && !rp_interrupt_signal();
+        telling->is_time_over |= telling->ends_ms && rp_clock_ms() >= telling->ends_ms;
+        return goes_on && !telling->is_time_over && !rp_interrupt_signal();
+}
+
+/* What was asked for; else what DST makes of it anyway, which saves the brokers the work, unless -X says something. */
+static const char *pick_compression(const struct args *args, const struct rp_prepare_config *config,
+                                    const struct rp_preparation *preparation)
+{
+        const char *of_topic = preparation->facts.target.compression_type;
+
+        if (args->compression)
+                return args->compression;
+        for (size_t i = 0; i < config->target_client->cnt; i++)
+                if (!strcmp(config->target_client->names[i], "compression.type") ||
+                    !strcmp(config->target_client->names[i], "compression.codec"))
+                        return NULL;
+        for (size_t i = 1; of_topic && codecs[i]; i++)
+                if (!strcmp(of_topic, codecs[i]))
+                        return codecs[i];
+        return NULL;
 }
 
 static void on_lease_note(void *arg, const char *text)
@@ -161,6 +190,7 @@ static rp_err_t copy(const struct args *args, const struct rp_prepare_config *co
                 .partition_cnt = config->partition_cnt,
                 .batch_bytes_max = preparation->facts.target.max_message_bytes > 0
                                            ? preparation->facts.target.max_message_bytes : 0,
+                .compression = pick_compression(args, config, preparation),
                 .timeout_ms = config->timeout_ms,
                 .store = &preparation->store,
                 .descriptor = &preparation->descriptor,
@@ -209,11 +239,16 @@ static rp_err_t create_and_copy(const struct args *args, struct rp_rewrite_resul
                          rp_kafka_source_regime(result->preparation->source), (long long)args->transaction_ms);
                 rp_wrap(stderr, text, 0, 8);
         }
+        if (args->max_duration)
+                telling->ends_ms = began + args->max_duration;
         rp_progress_line_start(telling->line, stderr, rp_wants_progress(&args->common), "rewrite", began);
         rc = copy(args, result->config, result->preparation, telling, report, err);
         rp_progress_line_end(telling->line);
         tell(telling, report);
         result->run = report;
+        result->compression = pick_compression(args, result->config, result->preparation);
+        if (report->is_stopped)
+                result->stopped_by = rp_interrupt_signal() ? "signal" : telling->is_time_over ? "max-duration" : "request";
         result->elapsed_ms = rp_clock_ms() - began;
         result->is_failed = rc != RP_OK;
         result->is_fenced = rc == RP_ERR_FENCED;
@@ -249,6 +284,7 @@ static int execute(const struct args *args, struct rp_rewrite_result *result, st
         }
         end.is_stopped = result->run && report->is_stopped;
         end.signal = rp_interrupt_signal();
+        end.is_time_over = telling.is_time_over && !end.signal;
         end.result = result->run ? rp_rewrite_json(result) : NULL;
         return rp_neighbour_close(telling.governor, &job, &end);
 }

@@ -39,7 +39,7 @@ int rp_neighbour_close(struct rp_governor *governor, const struct rp_neighbour_j
                           : end->is_stopped            ? "stopped" : "finished";
         int exit_code = rp_exit_code(end->code);
 
-        if (end->code == RP_OK && end->is_stopped)
+        if (end->code == RP_OK && end->is_stopped && !end->is_time_over)
                 exit_code = end->signal ? 128 + end->signal : RP_EXIT_INCOMPLETE;
         rp_governor_end(governor, state, exit_code, end->err, end->result);
         if (end->code == RP_OK && end->is_stopped && !end->signal && rp_governor_stopper(governor))

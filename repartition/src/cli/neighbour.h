@@ -29,13 +29,15 @@ struct rp_neighbour_end {
         rp_err_t code;              /* what the run returned */
         const struct rp_error *err; /* ... in words; NULL when RP_OK */
         bool is_stopped;            /* it ended early because it was asked to */
+        bool is_time_over;          /* ... by its own limit of time, which is no failure */
         int signal;                 /* by this signal; 0: none */
         json_t *result;             /* what the command prints as JSON, or NULL; taken over */
 };
 
 /**
  * Leaves the last word in the files, says who stopped the job if it was ctl or the panic file, and frees the governor.
- * @returns the exit code: 0, that of the error, 128 + the signal's number, or 3 when it was stopped otherwise.
+ * @returns the exit code: 0, that of the error, 128 + the signal's number, or 3 when it was stopped otherwise (0 by its
+ *          limit of time).
  */
 int rp_neighbour_close(struct rp_governor *governor, const struct rp_neighbour_job *job,
                        const struct rp_neighbour_end *end);

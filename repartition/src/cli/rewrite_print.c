@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void print_command(const struct rp_rewrite_result *result, const char *command, const char *rest, FILE *out)
 {
@@ -165,6 +166,9 @@ void rp_rewrite_print_run(const struct rp_rewrite_result *result, FILE *out)
         if (result->is_fenced) {
                 fputs("\nnot finished by this run: another one has taken over\n", out);
         } else if (run->is_stopped || result->is_failed) {
+                if (result->stopped_by && !strcmp(result->stopped_by, "max-duration"))
+                        fprintf(out, "\nstopped by --max-duration, at most %s records left",
+                                rp_text_count(run->total - run->done).s);
                 fputs("\nnot finished; the progress is kept. To go on:\n  ", out);
                 print_rewrite_command(result, false, out);
         } else {
@@ -224,6 +228,8 @@ static json_t *run_json(const struct rp_rewrite_result *result)
         json_t *json = json_object();
 
         json_object_set_new(json, "finished", json_boolean(!run->is_stopped && !result->is_failed));
+        json_object_set_new(json, "stopped_by", result->stopped_by ? json_string(result->stopped_by) : json_null());
+        json_object_set_new(json, "left_at_most", number(run->total - run->done));
         json_object_set_new(json, "records", number(run->records));
         json_object_set_new(json, "bytes", number(run->bytes));
         json_object_set_new(json, "keyless", number(run->keyless));
@@ -256,6 +262,7 @@ json_t *rp_rewrite_json(const struct rp_rewrite_result *result)
         json_object_set_new(root, "policy", json_pack("{s:s, s:s}", "rule", kr_rule_describe(config->rule), "fingerprint",
                                                       kr_rule_fingerprint(config->rule)));
         json_object_set_new(root, "order", json_string(config->refuses_split_keys ? "refuse" : "merge"));
+        json_object_set_new(root, "compression", result->compression ? json_string(result->compression) : json_null());
         json_object_set_new(root, "workers", json_integer(result->workers));
         json_object_set_new(root, "executed", json_boolean(result->run));
         json_object_set_new(root, "plan", plan_json(result->preparation));

@@ -16,6 +16,8 @@ struct rp_rewrite_result {
         bool is_failed;                      /* the run ended with an error; it was told on stderr */
         bool is_fenced;                      /* by another run of the job */
         const char *client_args;             /* -b, -F and -X as the user gave them, for commands to copy; "" when none */
+        const char *stopped_by;              /* "signal", "max-duration" or "request"; NULL: it was not stopped */
+        const char *compression;             /* that the copies are sent with; NULL: as the client's properties say */
         int workers;                         /* as the user gave them */
         const char *job_option;              /* --job as the user gave it; NULL: the default name */
         int64_t replication_factor;          /* as the user gave it; 0: the source's */

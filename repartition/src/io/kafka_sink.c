@@ -41,6 +41,7 @@ struct kafka_sink {
         struct rp_source *source; /* one of these two */
         struct rp_group *member;
         char *job, *topic, *id;
+        const char *compression; /* NULL: not ours to choose */
         rd_kafka_topic_t *rkt;
         int64_t batch_bytes_max;
         int timeout_ms;
@@ -162,6 +163,8 @@ static rp_err_t make_conf(struct kafka_sink *sink, rd_kafka_conf_t **out, struct
                 rc = rp_client_tune(conf, config, "message.max.bytes", 1000000000, err);
         if (rc == RP_OK)
                 rc = rp_client_tune(conf, config, "batch.size", batch, err);
+        if (rc == RP_OK && sink->compression)
+                rc = rp_client_set(conf, "compression.type", sink->compression, err);
         if (rc == RP_OK)
                 rc = rp_client_tune(conf, config, "linger.ms", 5, err);
         if (rc == RP_OK)
@@ -768,6 +771,7 @@ rp_err_t rp_kafka_sink_new(struct rp_sink **out, const struct rp_kafka_sink_conf
         sink->config = config->client;
         sink->source = config->source;
         sink->member = config->group;
+        sink->compression = config->compression;
         sink->batch_bytes_max = config->batch_bytes_max;
         sink->timeout_ms = config->timeout_ms;
         *out = &sink->base;

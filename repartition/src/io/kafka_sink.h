@@ -33,6 +33,7 @@ struct rp_kafka_sink_config {
         const char *transactional_id; /* of this member alone; NULL: the job's name */
         const char *topic;
         int32_t partition_cnt;
+        const char *compression;  /* "none" or a codec; borrowed while the sink lives. NULL: what the client's properties say */
         int64_t batch_bytes_max;  /* the topic's max.message.bytes; 0: not known */
         int timeout_ms;           /* how long a silent cluster is waited for */
 
