@@ -678,6 +678,35 @@ static void test_one_key_that_does_not_fit_is_told(void **state)
         rp_repair_free(repair);
 }
 
+static void test_keys_that_the_rule_refuses_are_not_judged(void **state)
+{
+        static const char json[] = "{\"keyroute\": 1, \"topics\": {\"t\": {\"key\": {\"use\": \"field\", \"delimiter\": \"|\", "
+                                   "\"index\": 1, \"missing\": \"reject\"}}}}";
+        struct kr_error err;
+        kr_policy_t *strict = kr_policy_parse(json, strlen(json), "policy", &err);
+        const kr_rule_t *usual = rule;
+        rp_class_t class;
+        rp_repair_t *repair;
+
+        (void)state;
+        assert_non_null(strict);
+        memory_topic_init(&logs, PARTITIONS);
+        for (int32_t p = 0; p < PARTITIONS; p++) {
+                put_key(p, "no field", "a", 5, NULL);
+                put_key(p, "a|field", "a", 5, NULL);
+        }
+        rule = kr_policy_rule(strict, "t");
+        repair = judge_with((struct rp_repair_config){ .include = 1u << RP_CLASS_SPLIT }, &logs);
+        for (int32_t p = 0; p < PARTITIONS; p++)
+                assert_false(rp_repair_class(repair, p, 0, &class));
+        assert_int_equal(rp_repair_counts(repair)->records[RP_CLASS_COPIED] + rp_repair_counts(repair)->records[RP_CLASS_SAFE] +
+                                 rp_repair_counts(repair)->records[RP_CLASS_SPLIT], PARTITIONS - 1);
+        rp_repair_free(repair);
+        rule = usual;
+        kr_policy_free(strict);
+        memory_topic_release(&logs);
+}
+
 static int set_up(void **state)
 {
         struct kr_error err;
@@ -705,6 +734,7 @@ int main(void)
                 cmocka_unit_test(test_what_arrives_since),
                 cmocka_unit_test(test_tombstones),
                 cmocka_unit_test(test_one_key_that_does_not_fit_is_told),
+                cmocka_unit_test(test_keys_that_the_rule_refuses_are_not_judged),
         };
 
         return cmocka_run_group_tests(tests, set_up, tear_down);
