@@ -262,7 +262,8 @@ static void add_copy(struct memory_topic *topic)
         if (!rec.key)
                 return;
         if (any(2)) {
-                memcpy(headers, rec.headers, rec.header_cnt * sizeof(*headers));
+                if (rec.header_cnt)
+                        memcpy(headers, rec.headers, rec.header_cnt * sizeof(*headers));
                 rp_origin_print(origin, "t", rec.partition, rec.offset);
                 headers[rec.header_cnt++] = (struct rp_header){ "keyroute.origin", origin, strlen(origin) };
                 rec.headers = headers;
