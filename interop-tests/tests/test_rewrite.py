@@ -499,3 +499,35 @@ def test_compression_is_chosen_or_the_topics_own(kafka, topic, target, repartiti
         assert size[target] > 0.9 * size[source]
     else:
         assert size[target] < 0.3 * size[source]
+
+
+def test_a_part_of_the_source(kafka, topic, target, repartition):
+    source = topic("part", partitions=3)
+    p = producer(kafka.bootstrap)
+    for i in range(300):
+        p.produce(source, key=b"%d" % (i % 3), value=b"%d" % i, partition=i % 3, timestamp=START_MS + i * 1000)
+    assert p.flush(30) == 0
+
+    def copied():
+        return sorted(int(r.value) for r in read(kafka.bootstrap, target))
+
+    def at(i):
+        return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime((START_MS + i * 1000 - 1) // 1000)) + ".999Z"
+
+    run = ("rewrite", source, target, "--partitions", 4, "-b", kafka.bootstrap, "--execute")
+    plan = repartition(*run[:-1], "--from", "0:90,1:80", "--to", 95, "--output", "json").ok().json()["plan"]
+    assert plan["records_at_most"] == 5 + 15 + 95
+    repartition(*run, "--from", 20, "--to", 40).ok()
+    assert copied() == list(range(60, 120))
+    repartition("verify", source, target, "-b", kafka.bootstrap).ok()
+    # Further on: by time; then to the end. What is before the beginning is another job's.
+    repartition(*run, "--to", at(150)).ok()
+    first_150 = copied()
+    assert first_150[:60] == list(range(60, 120)) and 147 <= len(first_150) + 60 <= 153
+    assert "would leave out" in repartition(*run, "--from", 95).ends_with(2).err
+    assert "began at offset 20" in repartition(*run, "--from", 10).ends_with(2).err
+    assert "beyond the end" in repartition(*run, "--from", 101).ends_with(2).err
+    assert "has no partition 3" in repartition(*run, "--from", "3:0").ends_with(2).err
+    repartition(*run).ok()
+    assert copied() == list(range(60, 300))
+    repartition("verify", source, target, "-b", kafka.bootstrap).ok()

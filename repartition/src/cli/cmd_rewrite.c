@@ -24,7 +24,7 @@ struct args {
         struct rp_neighbour_args neighbour;
         int64_t partitions, replication_factor, workers;
         bool execute, exact, allow_librdkafka, take_over;
-        const char *job, *order, *jobs_topic, *compression;
+        const char *job, *order, *jobs_topic, *compression, *from, *to;
         int64_t max_duration; /* 0: none */
         int64_t transaction_ms, timeout_ms, max_memory;
         struct rp_list settings;
@@ -40,6 +40,10 @@ static const struct rp_option options[] = {
           "copy; without it the plan is printed and nothing is written", NULL, 0, 0, NULL },
         { "exact", 0, RP_OPT_FLAG, offsetof(struct args, exact), NULL,
           "plan from every record instead of a sample of large topics", NULL, 0, 0, NULL },
+        { "from", 0, RP_OPT_TEXT, offsetof(struct args, from), "WHERE",
+          "copy from there: an offset, a time (RFC 3339), or P:OFFSET,...", NULL, 0, 0, NULL },
+        { "to", 0, RP_OPT_TEXT, offsetof(struct args, to), "WHERE", "copy what is before it; said in the same ways", NULL, 0, 0,
+          NULL },
         { "order", 0, RP_OPT_CHOICE, offsetof(struct args, order), "merge|refuse",
           "keys that live in several partitions: merged by timestamp, or nothing is copied", "refuse", 0, 0, orders },
         { "max-memory", 0, RP_OPT_SIZE, offsetof(struct args, max_memory), "BYTES",
@@ -346,6 +350,7 @@ static int run(void *raw, char **operands, int operand_cnt)
                 .library_is_allowed = args->allow_librdkafka, .timeout_ms = (int)args->timeout_ms, .tick = on_survey,
                 .arg = &line,
         };
+        struct rp_extent extent;
         int code;
 
         (void)operand_cnt;
@@ -362,9 +367,16 @@ static int run(void *raw, char **operands, int operand_cnt)
                         "of the two");
                 return rp_die("rewrite", &err);
         }
-        policy = rp_policy_from_args(&args->policy, &err);
-        if (!policy)
+        if (rp_extent_parse(&extent, args->from, args->to, &err) != RP_OK) {
+                rp_extent_release(&extent);
                 return rp_die("rewrite", &err);
+        }
+        config.extent = &extent;
+        policy = rp_policy_from_args(&args->policy, &err);
+        if (!policy) {
+                rp_extent_release(&extent);
+                return rp_die("rewrite", &err);
+        }
         config.rule = kr_policy_rule(policy, operands[1]);
         if (!config.rule)
                 config.rule = kr_policy_rule(policy, operands[0]);
@@ -390,6 +402,7 @@ static int run(void *raw, char **operands, int operand_cnt)
         }
         rp_client_config_release(&client);
         rp_client_config_release(&target_client);
+        rp_extent_release(&extent);
         kr_policy_free(policy);
         return code;
 }

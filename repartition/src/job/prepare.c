@@ -413,6 +413,9 @@ rp_err_t rp_prepare(struct rp_preparation *preparation, const struct rp_prepare_
                 rc = look_at_job(preparation, config, err);
         if (rc == RP_OK && facts->target.exists)
                 rc = look_at_target(preparation, config, err);
+        if (rc == RP_OK && config->extent)
+                rc = rp_extent_narrow(config->extent, preparation->source, &preparation->progress, config->timeout_ms,
+                                      preparation->bounds, err);
         if (rc != RP_OK)
                 return rc;
         for (int32_t p = 0; p < cnt; p++) {

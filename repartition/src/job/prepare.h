@@ -9,6 +9,7 @@
 #include "io/job_store.h"
 #include "io/rights.h"
 #include "io/sink.h"
+#include "job/extent.h"
 #include "io/source.h"
 
 struct rp_prepare_config {
@@ -22,6 +23,7 @@ struct rp_prepare_config {
         const char *const *settings; /* NAME=VALUE, for creating the target */
         size_t setting_cnt;
         const kr_rule_t *rule;
+        const struct rp_extent *extent; /* of the source; NULL: all of it */
         bool is_exact;               /* survey everything instead of a sample */
         bool refuses_split_keys;     /* survey everything, and find every key that lives in several partitions */
         size_t memory_bytes;         /* for finding them; when it is used up, the source is read again */
@@ -36,7 +38,7 @@ struct rp_preparation {
         struct rp_source *source;      /* open; its group is the job */
         struct rp_job_store store;     /* open */
         struct rp_job_descriptor descriptor; /* of the job as it would go on now */
-        struct rp_range *bounds;       /* of the source, now: the survey goes up to their ends, and so must the copying */
+        struct rp_range *bounds;       /* of the source, now, as far as it was asked for: the survey goes up to their ends, and so must the copying */
         struct rp_progress progress;   /* as stored */
         struct rp_settings source_settings, target_settings; /* the target's as it is, or as it would be created */
         struct rp_survey survey;
