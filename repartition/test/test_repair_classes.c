@@ -252,7 +252,7 @@ static void add_random(struct memory_topic *topic, unsigned keys, unsigned times
 static void add_copy(struct memory_topic *topic)
 {
         const struct memory_log *log = &topic->logs[any(PARTITIONS)];
-        struct rp_header headers[4];
+        struct rp_header headers[8];
         struct rp_record rec;
         char origin[RP_ORIGIN_SIZE];
 
@@ -261,7 +261,7 @@ static void add_copy(struct memory_topic *topic)
         rec = log->records[any((unsigned)log->cnt)];
         if (!rec.key)
                 return;
-        if (any(2)) {
+        if (any(2) && rec.header_cnt < sizeof(headers) / sizeof(*headers)) {
                 if (rec.header_cnt)
                         memcpy(headers, rec.headers, rec.header_cnt * sizeof(*headers));
                 rp_origin_print(origin, "t", rec.partition, rec.offset);
