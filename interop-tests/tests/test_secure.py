@@ -11,6 +11,8 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from records import end_offsets, java_partition, read, stored_progress
 from support import Librdkafka, unique
 
+JOBS = "keyroute-jobs"
+
 # SCRAM needs librdkafka 2.6.1 since Kafka 3.8.1, so each library logs in by what it can.
 LOGINS = [("tls", "old"), ("tls", "new"), ("mtls-alice", "old"), ("mtls-alice", "new"), ("plain-alice", "old"),
           ("sasl-alice", "new")]
@@ -42,7 +44,8 @@ def rights(source, target, job=None):
     job = job or f"keyroute.{source}.{target}"
     return [("Read", "topic", source), ("DescribeConfigs", "topic", source), ("Create", "topic", target),
             ("Read", "topic", target), ("Write", "topic", target), ("DescribeConfigs", "topic", target),
-            ("Read", "group", job), ("Write", "transactional-id", job)]
+            ("Read", "group", job), ("Write", "transactional-id", job), ("Read", "group", f"{job}.lease"),
+            *[(operation, "topic", JOBS) for operation in ("Create", "Read", "Write")]]
 
 
 def topics(secure_kafka):
@@ -119,6 +122,21 @@ def test_rewrite_names_the_right_that_it_lacks(secure_kafka, source, target, rep
     secure_kafka.set_rights("alice", rights(source, target))
     repartition(*run, "--execute", librdkafka=Librdkafka(library)).ok()
     assert len(read(secure_kafka.bootstrap, target)) == 300
+
+
+def test_rights_on_the_topic_of_jobs_and_the_lease(secure_kafka, source, target, repartition, librdkafka):
+    secure_kafka.set_rights("alice", rights(source, target))
+    run = ("rewrite", source, target, "--partitions", 4, "-F", secure_kafka.properties("plain-alice"), "--execute",
+           "--timeout-ms", 20000, "--quiet")
+    repartition(*run, librdkafka=librdkafka).ok()  # the topic is there now, and may be seen
+    fill(secure_kafka, source)
+    for missing in (("Write", "topic", JOBS), ("Read", "topic", JOBS), ("Read", "group", f"keyroute.{source}.{target}.lease")):
+        secure_kafka.set_rights("alice", [("Describe", "topic", JOBS)] + [r for r in rights(source, target) if r != missing])
+        assert_names(repartition(*run, librdkafka=librdkafka), missing[0], f'{missing[1]} "{missing[2]}"')
+    repartition(*run, "--jobs-topic", "none", librdkafka=librdkafka).ends_with(2)  # the lease is wanted all the same
+    secure_kafka.set_rights("alice", rights(source, target))
+    repartition(*run, librdkafka=librdkafka).ok()
+    assert len(read(secure_kafka.bootstrap, target)) == 600
 
 
 @pytest.mark.parametrize("operation", ["Write", "Read", "DescribeConfigs"])

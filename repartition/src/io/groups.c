@@ -93,13 +93,14 @@ static rp_err_t take_description(const struct request *request, const rd_kafka_C
         return RP_OK;
 }
 
-rp_err_t rp_group_describe(struct rp_client *client, const char *name, int timeout_ms, struct rp_roster *group,
-                           struct rp_error *err)
+rp_err_t rp_group_describe(struct rp_client *client, const char *name, const char *right, int timeout_ms,
+                           struct rp_roster *group, struct rp_error *err)
 {
         struct request request = { .client = client, .name = name, .what = "cannot describe group", .send = send_describe };
         int64_t deadline = rp_clock_ms() + timeout_ms;
         rp_err_t rc;
 
+        rp_client_needs(client, RP_RESOURCE_GROUP, right, name);
         do {
                 rd_kafka_queue_t *queue;
                 rd_kafka_event_t *event = ask(&request, &queue, timeout_ms, err);
@@ -232,6 +233,8 @@ rp_err_t rp_group_offsets(struct rp_client *client, const char *name, const char
                                    .send = send_list, .arg = list };
         rp_err_t rc;
 
+        rp_client_needs(client, RP_RESOURCE_GROUP, "Describe", name);
+        rp_client_needs(client, RP_RESOURCE_TOPIC, "Describe", topic);
         for (int32_t p = 0; p < partition_cnt; p++) {
                 rd_kafka_topic_partition_list_add(list, topic, p);
                 offsets[p] = -1;
@@ -249,6 +252,8 @@ rp_err_t rp_group_set_offsets(struct rp_client *client, const char *name, const 
                                    .send = send_alter, .arg = list };
         rp_err_t rc = RP_OK;
 
+        rp_client_needs(client, RP_RESOURCE_GROUP, "Read", name);
+        rp_client_needs(client, RP_RESOURCE_TOPIC, "Read", topic);
         for (int32_t p = 0; p < partition_cnt; p++)
                 if (offsets[p] >= 0)
                         rd_kafka_topic_partition_list_add(list, topic, p)->offset = offsets[p];
@@ -266,6 +271,8 @@ rp_err_t rp_group_forget_offsets(struct rp_client *client, const char *name, con
                                    .send = send_delete, .arg = list };
         rp_err_t rc = RP_OK;
 
+        rp_client_needs(client, RP_RESOURCE_GROUP, "Delete", name);
+        rp_client_needs(client, RP_RESOURCE_TOPIC, "Read", topic);
         for (int32_t p = 0; p < partition_cnt; p++)
                 if (which[p])
                         rd_kafka_topic_partition_list_add(list, topic, p);

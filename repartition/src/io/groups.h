@@ -18,10 +18,14 @@ struct rp_roster {
         size_t member_cnt;
 };
 
-/** Asks the group's coordinator. A group that does not exist is no error. *roster is the caller's to rp_roster_release(). */
-rp_err_t rp_group_describe(struct rp_client *client, const char *name, int timeout_ms, struct rp_roster *group,
-                           struct rp_error *err);
-void rp_roster_release(struct rp_roster *group);
+/**
+ * Asks the group's coordinator. A group that does not exist is no error.
+ * @param right  what the caller wants of the group, such as "Describe": named when it is refused
+ * @returns RP_OK and *roster, the caller's to rp_roster_release().
+ */
+rp_err_t rp_group_describe(struct rp_client *client, const char *name, const char *right, int timeout_ms,
+                           struct rp_roster *roster, struct rp_error *err);
+void rp_roster_release(struct rp_roster *roster);
 
 /** The group's stored offsets in a topic, by partition; -1: none. Waits for transactions that are about to change them. */
 rp_err_t rp_group_offsets(struct rp_client *client, const char *name, const char *topic, int32_t partition_cnt,

@@ -58,6 +58,7 @@ struct kafka_sink {
         struct rp_checkpoint_log log;
         char *descriptor;                   /* still to be written; NULL: none, or done */
         int shard;
+        bool is_doomed;                     /* the transaction can only be aborted; its next call will tell why */
         bool keeps_anchors;                 /* this transaction's checkpoint will be a full one */
         struct watched watched[2];          /* source and target */
 };
@@ -87,6 +88,17 @@ static rp_err_t next_step(rd_kafka_resp_err_t kerr)
         return code == RP_ERR_BAD_RECORD || code == RP_ERR_FENCED || rp_is_refused(kerr) ? code : RP_ERR_ABORT_BATCH;
 }
 
+static void fail_jobs_delivery(struct kafka_sink *sink, const rd_kafka_message_t *report)
+{
+        const char *topic = rp_jobs_topic_name(sink->store->jobs);
+
+        rp_fail(&sink->failure, next_step(report->err), "topic \"%s\" does not take a record of this job (%zu bytes): %s", topic,
+                report->len + report->key_len, rd_kafka_err2str(report->err));
+        rp_client_needs(&sink->client, RP_RESOURCE_TOPIC, "Write", topic);
+        rp_client_append_right(&sink->client, report->err, sink->failure.text, sizeof(sink->failure.text));
+        rp_client_needs(&sink->client, RP_RESOURCE_TOPIC, "Write", sink->topic);
+}
+
 static void on_delivery(rd_kafka_t *rk, const rd_kafka_message_t *report, void *opaque)
 {
         struct kafka_sink *sink = opaque;
@@ -97,9 +109,7 @@ static void on_delivery(rd_kafka_t *rk, const rd_kafka_message_t *report, void *
         if (!report->_private) { /* of the topic of jobs; producing sets it for every record of the target */
                 if (report->err && sink->failure.code == RP_OK && report->err != RD_KAFKA_RESP_ERR__PURGE_QUEUE &&
                     report->err != RD_KAFKA_RESP_ERR__PURGE_INFLIGHT)
-                        rp_fail(&sink->failure, next_step(report->err), "topic \"%s\" does not take a record of this job "
-                                "(%zu bytes): %s", rp_jobs_topic_name(sink->store->jobs), report->len + report->key_len,
-                                rd_kafka_err2str(report->err));
+                        fail_jobs_delivery(sink, report);
                 return;
         }
         if (!report->err && sink->jobs_rkt)
@@ -418,6 +428,8 @@ static rp_err_t sink_begin(struct rp_sink *base, struct rp_error *err)
 
         sink->opened_ms = rp_clock_ms();
         sink->is_open = true;
+        sink->is_doomed = false;
+        rp_client_needs(&sink->client, RP_RESOURCE_TOPIC, "Write", sink->topic);
         sink->keeps_anchors = sink->jobs_rkt && rp_checkpoint_log_wants_anchors(&sink->log);
         return judge(sink, rp_fail_kafka(err, &sink->client, rd_kafka_begin_transaction(sink->client.rk),
                                          "cannot begin a transaction"), err);
@@ -517,6 +529,7 @@ static rp_err_t fail_write(struct kafka_sink *sink, rd_kafka_resp_err_t kerr, co
         rp_client_serve(&sink->client, 0);
         fatal = rd_kafka_fatal_error(sink->client.rk, text, sizeof(text));
         kerr = fatal ? fatal : kerr;
+        sink->is_doomed = kerr == RD_KAFKA_RESP_ERR__STATE;
         rp_fail_resp(err, &sink->client, kerr, "cannot write to topic \"%s\"%s%s", topic, *text ? ": " : "", text);
         err->code = next_step(kerr);
         return judge(sink, err->code, err);
@@ -532,8 +545,11 @@ static rp_err_t tell(struct kafka_sink *sink, const char *key, const char *text,
                         RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_KEY(key, strlen(key)),
                         RD_KAFKA_V_VALUE((void *)text, strlen(text)), RD_KAFKA_V_END);
 
-                if (!kerr)
+                if (!kerr) {
+                        /* What is refused from now on in this transaction is refused there: the target's records are in. */
+                        rp_client_needs(&sink->client, RP_RESOURCE_TOPIC, "Write", rp_jobs_topic_name(sink->store->jobs));
                         return RP_OK;
+                }
                 if (kerr != RD_KAFKA_RESP_ERR__QUEUE_FULL || rp_clock_ms() >= deadline)
                         return fail_write(sink, kerr, rp_jobs_topic_name(sink->store->jobs), err);
                 rp_client_serve(&sink->client, 10);
@@ -647,14 +663,17 @@ static rp_err_t sink_commit(struct rp_sink *base, const struct rp_mark *marks, s
                 rc = tell_jobs(sink, marks, cnt, err);
         if (rc == RP_OK && sink->member)
                 rc = rp_kafka_group_metadata(sink->member, &group, err);
-        else if (rc == RP_OK && !is_apart)
+        else if ((rc == RP_OK || sink->is_doomed) && !is_apart)
                 group = rd_kafka_consumer_group_metadata_new(sink->job);
-        if (rc == RP_OK && group)
+        /* Of a transaction that has failed already this asks for the reason, which producing into it does not tell. */
+        if (group)
                 rc = transact(sink, (struct call){ .what = SEND_OFFSETS, .timeout_ms = offsets_ms(sink), .offsets = list,
                                                    .group = group },
                               "add the progress to the transaction", err);
         else
                 rd_kafka_topic_partition_list_destroy(list);
+        if (rc == RP_OK && sink->is_doomed)
+                rc = rp_fail(err, RP_ERR_ABORT_BATCH, "the transaction has failed");
         for (int side = 0; rc == RP_OK && side < 2; side++)
                 rc = check_watched(sink, &sink->watched[side], side ? sink->topic : topic, err);
         if (rc == RP_OK)

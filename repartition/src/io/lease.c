@@ -110,7 +110,7 @@ static rp_err_t await_free(const struct rp_lease_config *config, const char *nam
                 const struct rp_roster_entry *member;
                 rp_holder_state_t state;
                 char who[160], text[512];
-                rp_err_t rc = rp_group_describe(config->asker, name, config->timeout_ms, &group, err);
+                rp_err_t rc = rp_group_describe(config->asker, name, "Read", config->timeout_ms, &group, err);
 
                 if (rc != RP_OK)
                         return rc;
