@@ -3,6 +3,7 @@
 extern const struct rp_command rp_cmd_audit;
 extern const struct rp_command rp_cmd_conform;
 extern const struct rp_command rp_cmd_ctl;
+extern const struct rp_command rp_cmd_cutover;
 extern const struct rp_command rp_cmd_estimate;
 extern const struct rp_command rp_cmd_explain;
 extern const struct rp_command rp_cmd_follow;
@@ -22,6 +23,7 @@ const struct rp_command *const rp_commands[] = {
         &rp_cmd_audit,
         &rp_cmd_conform,
         &rp_cmd_ctl,
+        &rp_cmd_cutover,
         &rp_cmd_estimate,
         &rp_cmd_explain,
         &rp_cmd_follow,

@@ -1,0 +1,213 @@
+"""Consumer groups moved to a rewritten topic: nothing is skipped, and what is seen twice is what was said."""
+
+import json
+from collections import Counter
+
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+from records import java_partition, read
+from support import unique
+from test_rewrite import MERGE, SLOW, fill, job_of
+
+RECORDS = 20_000
+
+
+@pytest.fixture
+def target():
+    return unique("target")
+
+
+def commit(bootstrap, group, topic, offsets):
+    """Stores offsets for a group without members, as one that has stopped leaves them. offsets: by partition."""
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group})
+    consumer.commit(offsets=[TopicPartition(topic, p, o) for p, o in offsets.items()], asynchronous=False)
+    consumer.close()
+
+
+def committed(bootstrap, group, topic, partitions):
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group})
+    offsets = [p.offset for p in consumer.committed([TopicPartition(topic, p) for p in range(partitions)], 30)]
+    consumer.close()
+    return [o if o >= 0 else None for o in offsets]
+
+
+def rewrite(repartition, kafka, source, target, partitions=10):
+    return repartition("rewrite", source, target, "--partitions", partitions, "-b", kafka.bootstrap, "--execute", *MERGE, *SLOW)
+
+
+def assert_exact(result, group, source_records, target_records):
+    """Judged by hand: nothing that the group has not read lies before its new offsets, and the doubles are those told."""
+    row = next(g for g in result["groups"] if g["group"] == group)
+    stood, starts = row["source_offsets"], row["target_offsets"]
+    home = {r.value: (r.partition, r.offset) for r in source_records}
+    doubles = 0
+    for record in target_records:
+        partition, offset = home[record.value]
+        was_read = stood[partition] is not None and offset < stood[partition]
+        if record.offset < starts[record.partition]:
+            assert was_read, "it would be skipped"
+        else:
+            doubles += was_read
+    assert row["exact"] and row["again"] == doubles
+    assert row["unread"] == sum(stood[p] is None or o >= stood[p] for p, o in home.values())
+    return row
+
+
+# ---------------------------------------------------------------- a real consumer
+
+
+def test_a_java_consumer_is_stopped_moved_and_goes_on(kafka, topic, target, repartition, java_run, tmp_path):
+    source, group, back = topic("moved", partitions=6), unique("group"), tmp_path / "back.json"
+    fill(kafka.bootstrap, source, RECORDS)
+    commit(kafka.bootstrap, group, source, {p: 0 for p in range(6)})
+    consume = ("Consume.java", "--bootstrap-server", kafka.bootstrap, "--group", group)
+    before = java_run(*consume, "--topic", source, "--at-most", 7000,
+                      "-X", "max.partition.fetch.bytes=3000").ok().out.splitlines()
+    assert 7000 <= len(before) < RECORDS
+    rewrite(repartition, kafka, source, target).ok()
+    run = ("cutover", group, source, target, "-b", kafka.bootstrap, "--output", "json")
+    dry = repartition(*run).ok().json()
+    assert not dry["executed"] and committed(kafka.bootstrap, group, target, 10) == [None] * 10
+    row = assert_exact(dry, group, read(kafka.bootstrap, source), read(kafka.bootstrap, target))
+    assert row["unread"] == RECORDS - len(before)
+    assert "--rollback" in repartition(*run, "--execute").ends_with(2).err
+    done = repartition(*run, "--execute", "--rollback", back).ok().json()
+    assert done["executed"] and committed(kafka.bootstrap, group, target, 10) == row["target_offsets"]
+    after = java_run(*consume, "--topic", target).ok().out.splitlines()
+    first = Counter(line.split("\t")[2] for line in before)
+    second = Counter(line.split("\t")[2] for line in after)
+    assert set(first) | set(second) == {str(i) for i in range(RECORDS)}
+    assert max(first.values()) == max(second.values()) == 1
+    assert len(set(first) & set(second)) == row["again"]
+    # And back: the way back is that of the first run, whatever was done since.
+    stored = json.loads(back.read_text())
+    assert stored["groups"] == [{"group": group, "source_offsets": row["source_offsets"], "target_offsets": [None] * 10}]
+    repartition(*run, "--execute", "--rollback", back).ok()
+    assert json.loads(back.read_text()) == stored
+    undo = ("cutover", "--undo", back, "-b", kafka.bootstrap)
+    assert "nothing was written" in repartition(*undo).ok().out
+    assert committed(kafka.bootstrap, group, target, 10) != [None] * 10
+    repartition(*undo, "--execute").ok()
+    assert committed(kafka.bootstrap, group, target, 10) == [None] * 10
+    assert committed(kafka.bootstrap, group, source, 6) == row["source_offsets"]
+
+
+def test_groups_that_stand_anywhere(kafka, topic, target, repartition):
+    """Several at once: at the beginning, unevenly in the middle, at the end; and the job was killed in between."""
+    source = topic("anywhere", partitions=6)
+    fill(kafka.bootstrap, source, RECORDS)
+    ends = {p: sum(1 for r in read(kafka.bootstrap, source) if r.partition == p) for p in range(6)}
+    groups = {unique("begin"): {p: 0 for p in ends}, unique("end"): dict(ends),
+              unique("uneven"): {p: end * (p + 1) // 7 for p, end in ends.items()},
+              unique("even"): {p: end // 2 for p, end in ends.items()}}
+    for group, offsets in groups.items():
+        commit(kafka.bootstrap, group, source, offsets)
+    rewrite(repartition, kafka, source, target).ok()
+    result = repartition("cutover", *groups, source, target, "-b", kafka.bootstrap, "--output", "json").ok().json()
+    source_records, target_records = read(kafka.bootstrap, source), read(kafka.bootstrap, target)
+    rows = {g: assert_exact(result, g, source_records, target_records) for g in groups}
+    begin, end, _, even = rows.values()
+    assert begin["again"] == 0 and begin["unread"] == RECORDS
+    assert end["again"] == 0 and end["unread"] == 0
+    assert even["again"] < RECORDS // 4  # a transaction's worth or so, not the whole half
+    text = " ".join(repartition("cutover", *groups, source, target, "-b", kafka.bootstrap).ok().out.split())
+    assert "verified: 20,000" in text.replace("20000", "20,000") and "nothing was written" in text
+
+
+# ---------------------------------------------------------------- what is refused
+
+
+def test_refuses_what_would_lose_records(kafka, topic, target, repartition, tmp_path):
+    source = topic("refused", partitions=4)
+    fill(kafka.bootstrap, source, 4000, partitions=4)
+    b = ("-b", kafka.bootstrap)
+    none, partial, fine, active = unique("none"), unique("partial"), unique("fine"), unique("active")
+    assert "has copied nothing" in repartition("cutover", none, source, topic("empty", partitions=4), *b).ends_with(2).err
+    repartition("rewrite", source, target, "--partitions", 4, *b, "--execute", *MERGE).ok()
+    commit(kafka.bootstrap, partial, source, {0: 10, 2: 20})
+    commit(kafka.bootstrap, fine, source, {p: 5 for p in range(4)})
+
+    def refusal(group, *args):
+        done = repartition("cutover", group, source, target, *b, "--output", "json", *args).ends_with(2).json()
+        assert done["groups"][0]["target_offsets"] is None and not done["executed"]
+        return done["groups"][0]["refused"]
+
+    assert "has no offsets" in refusal(none)
+    assert "no offset in 2 partitions" in refusal(partial) and "--missing earliest" in refusal(partial)
+    allowed = repartition("cutover", partial, source, target, *b, "--missing", "earliest", "--output", "json").ok().json()
+    assert allowed["groups"][0]["assumed_unread_partitions"] == 2
+    assert_exact(allowed, partial, read(kafka.bootstrap, source), read(kafka.bootstrap, target))
+
+    member = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": active, "client.id": "busy one"})
+    member.subscribe([source])
+    for _ in range(100):
+        member.poll(0.1)
+        if member.assignment():
+            break
+    text = refusal(active, "--execute", "--rollback", tmp_path / "none.json")
+    member.close()
+    assert "active" in text and "busy one" in text
+    assert not (tmp_path / "none.json").exists()
+
+    fill(kafka.bootstrap, source, 400, partitions=4, start=4000)  # read further than was copied
+    ahead = unique("ahead")
+    commit(kafka.bootstrap, ahead, source, {p: 1050 for p in range(4)})
+    assert "run rewrite again" in refusal(ahead)
+    done = repartition("cutover", fine, source, target, *b, "--output", "json").ok().json()
+    assert done["not_copied_at_most"] == 400
+
+
+def test_nothing_moves_while_topics_differ(kafka, topic, target, repartition, tmp_path):
+    source, group = topic("differ", partitions=4), unique("group")
+    fill(kafka.bootstrap, source, 2000, partitions=4)
+    commit(kafka.bootstrap, group, source, {p: 5 for p in range(4)})
+    repartition("rewrite", source, target, "--partitions", 4, "-b", kafka.bootstrap, "--execute", *MERGE).ok()
+    run = ("cutover", group, source, target, "-b", kafka.bootstrap)
+    report = tmp_path / "verify.json"
+    report.write_text(repartition("verify", source, target, "-b", kafka.bootstrap, "--output", "json").ok().out)
+    taken = repartition(*run, "--verified", report, "--output", "json").ok().json()
+    assert taken["verified"] and taken == {**repartition(*run, "--output", "json").ok().json(), "verdict": taken["verdict"]}
+    fill(kafka.bootstrap, target, 10, partitions=4, start=10_000)  # somebody else writes there
+    refused = repartition(*run, "--execute", "--rollback", tmp_path / "back.json").ends_with(1)
+    assert "not find the topics equal" in refused.out and not (tmp_path / "back.json").exists()
+    assert "other ends" in repartition(*run, "--verified", report).ends_with(2).err
+    assert committed(kafka.bootstrap, group, target, 4) == [None] * 4
+
+
+def test_usage(repartition, tmp_path):
+    assert "GROUP... SRC DST" in repartition("cutover", "g", "a", "-b", "127.0.0.1:1").ends_with(2).err
+    assert "both" in repartition("cutover", "g", "a", "a", "-b", "127.0.0.1:1").ends_with(2).err
+    assert "--undo" in repartition("cutover", "g", "a", "b", "--undo", "x", "-b", "127.0.0.1:1").ends_with(2).err
+    other = tmp_path / "other.json"
+    other.write_text("{}")
+    assert "is not what" in repartition("cutover", "--undo", other, "-b", "127.0.0.1:1").ends_with(2).err
+
+
+# ---------------------------------------------------------------- after a repair in place
+
+
+def test_reprocess_begins_before_the_first_misplaced_record(kafka, topic, repartition, tmp_path):
+    source, group, fresh, back = topic("again", partitions=6), unique("group"), unique("fresh"), tmp_path / "back.json"
+    fill(kafka.bootstrap, source, 6000, keys=500)
+    records = read(kafka.bootstrap, source)
+    misplaced = [r for r in records if java_partition(r.key, 6) != r.partition]
+    expected = []
+    for p in range(6):
+        wrong_here = [r.offset for r in misplaced if r.partition == p]
+        missed = [r.timestamp for r in misplaced if java_partition(r.key, 6) == p]
+        since = [r.offset for r in records if r.partition == p and missed and r.timestamp >= min(missed)]
+        expected.append(min(wrong_here + since[:1], default=None))
+    assert None not in expected
+    commit(kafka.bootstrap, group, source, {p: 700 for p in range(6)})
+    commit(kafka.bootstrap, fresh, source, {p: 0 for p in range(6)})
+    run = ("cutover", "--reprocess", group, fresh, source, "-b", kafka.bootstrap)
+    found = repartition(*run, "--output", "json").ok().json()
+    assert found["misplaced"] == len(misplaced) and found["reprocess_from"] == expected
+    assert found["groups"][0]["offsets"] == expected and found["groups"][1]["offsets"] == [None] * 6
+    assert found["groups"][0]["again_at_most"] == sum(700 - e for e in expected)
+    assert "read again from" in repartition(*run).ok().out
+    repartition(*run, "--execute", "--rollback", back).ok()
+    assert committed(kafka.bootstrap, group, source, 6) == expected
+    assert committed(kafka.bootstrap, fresh, source, 6) == [0] * 6
+    repartition("cutover", "--undo", back, "-b", kafka.bootstrap, "--execute").ok()
+    assert committed(kafka.bootstrap, group, source, 6) == [700] * 6
