@@ -1,6 +1,7 @@
 """follow on a real Kafka: any number of instances, killed, stopped, joining and leaving; every record once, in order."""
 
 import json
+import re
 import signal
 import subprocess
 import time
@@ -10,7 +11,7 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from records import end_offsets, java_partition, read, stored_progress
-from support import unique
+from support import ROOT, unique
 
 START_MS = int(time.time() * 1000) - 600_000
 QUICK = ("-X", "session.timeout.ms=6000", "-X", "heartbeat.interval.ms=300", "-X", "topic.metadata.refresh.interval.ms=1000")
@@ -567,3 +568,29 @@ def test_in_place_stops_when_the_topic_grows(kafka, topic, daemons):
     group.running.remove(process)
     assert process.returncode == 2 and "has 5 partitions now, this job places keys by 3" in err.decode()
     assert len(read(kafka.bootstrap, source)) == writer.written + grown.written  # nothing was moved by the old count
+
+
+# ---------------------------------------------------------------- without a cluster
+
+
+def test_the_service_file_speaks_of_options_that_there_are(repartition):
+    unit = (ROOT / "examples" / "follow" / "keyroute-follow@.service").read_text()
+    command = re.search(r"^ExecStart=((?:.*\\\n)*.*)", unit, re.M).group(1).replace("\\\n", " ").split()
+    assert command[:2] == ["/usr/local/bin/repartition", "follow"]
+    help_ = repartition("follow", "--help").ok().out
+    used = [word for word in command + re.findall(r"^#     OPTIONS=(.*)", unit, re.M)[0].split() if word.startswith("--")]
+    assert len(used) >= 8
+    for option in used:
+        assert re.search(rf"{option}\b", help_), option
+    assert "RestartPreventExitStatus=2 4" in unit and "SuccessExitStatus=143" in unit
+
+
+@pytest.mark.parametrize("args, says", [
+    (("a", "a"), "name it once"), (("a", "b", "--mark"), "--mark is for following in place"),
+    (("a", "b", "--include", "stale"), "--include is for following in place"),
+    (("a", "--partitions", 3), "in place there is none"), (("a", "--include", "split"), "expected stale, unknown"),
+    (("a", "--from", "rewrite"), "expected earliest"), (("a", "b", "--from", "yesterday"), "expected earliest"),
+    (("a", "b/c"), "cannot be a topic's name"), (("a", "b"), "no broker named")])
+def test_bad_arguments(repartition, args, says):
+    done = repartition("follow", *args)
+    assert done.rc == 2 and says in done.err.replace("\n", " ") and not done.out

@@ -200,7 +200,8 @@ const struct rp_command rp_cmd_follow = {
                 "consumer group, and take over from one that dies when its session ends (10 s; -X session.timeout.ms).\n"
                 "SIGTERM commits what is open and leaves the group at once. Partitions that SRC gets later are followed from\n"
                 "their beginning; when the partition count by which keys are placed changes, the job ends with an error.\n\n"
-                "Without --execute it prints the plan and writes nothing. DST is created like SRC unless it exists.",
+                "Without --execute it prints the plan and writes nothing. DST is created like SRC unless it exists.\n"
+                "More: docs/follow.md.",
         .examples = "  repartition follow orders orders.v2 --partitions 16 -b localhost:9092\n"
                     "  repartition follow orders orders.v2 --partitions 16 -b localhost:9092 --execute\n"
                     "  repartition follow orders orders.v2 --from rewrite -b localhost:9092 --execute\n"
