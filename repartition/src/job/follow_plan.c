@@ -3,7 +3,6 @@
 #include "clock.h"
 #include "io/kafka_group.h"
 #include "io/kafka_source.h"
-#include "io/offsets.h"
 #include "job/prepare.h"
 #include "report/text.h"
 
@@ -134,25 +133,20 @@ static rp_err_t find_note(struct rp_follow_plan *plan, const struct rp_follow_pl
         return rc;
 }
 
-/* Whether a committed reader may see anything in the target. */
-static rp_err_t look_into_target(const struct rp_follow_plan *plan, const struct rp_follow_plan_config *config,
-                                 bool *is_empty, struct rp_error *err)
+/* Whether a committed reader sees anything in the target; what a killed first start has left open is nothing. */
+static rp_err_t look_into_target(const struct rp_follow_plan_config *config, bool *is_empty, struct rp_error *err)
 {
-        struct rp_client *client = rp_kafka_source_client(plan->source);
-        int64_t *first = calloc((size_t)plan->partition_cnt, sizeof(*first));
-        int64_t *end = calloc((size_t)plan->partition_cnt, sizeof(*end));
-        rp_err_t rc = first && end ? RP_OK : rp_fail(err, RP_ERR_FATAL, "out of memory");
+        struct rp_kafka_source_config target = { .client = config->client, .topic = config->target,
+                                                 .timeout_ms = config->timeout_ms };
+        struct rp_source *source;
+        bool found = false;
+        rp_err_t rc = rp_kafka_source_new(&source, &target, err);
 
-        *is_empty = true;
-        if (rc == RP_OK)
-                rc = rp_offsets_at(client, config->target, plan->partition_cnt, RP_TIME_EARLIEST, config->timeout_ms, first,
-                                   err);
-        if (rc == RP_OK)
-                rc = rp_offsets_at(client, config->target, plan->partition_cnt, RP_TIME_LATEST, config->timeout_ms, end, err);
-        for (int32_t p = 0; rc == RP_OK && p < plan->partition_cnt; p++)
-                *is_empty &= first[p] == end[p];
-        free(first);
-        free(end);
+        if (rc != RP_OK)
+                return rc;
+        rc = rp_source_has_records(source, &found, err);
+        *is_empty = !found;
+        source->ops->free(source);
         return rc;
 }
 
@@ -169,7 +163,7 @@ static rp_err_t look_at_group(struct rp_follow_plan *plan, const struct rp_follo
 static rp_err_t choose_beginning(struct rp_follow_plan *plan, const struct rp_follow_plan_config *config, bool is_empty,
                                  struct rp_error *err)
 {
-        if (config->target && !config->from_is_given && !is_empty)
+        if (!is_empty)
                 return rp_fail(err, RP_ERR_USAGE, "topic \"%s\" holds records that this job did not write: say where to begin, by "
                                "--from rewrite (where \"rewrite %s %s\" stands), latest, a time, or earliest", config->target,
                                config->source, config->target);
@@ -211,11 +205,11 @@ rp_err_t rp_follow_plan(struct rp_follow_plan *plan, const struct rp_follow_plan
                 return rp_fail(err, RP_ERR_FATAL, "out of memory");
         rc = ask_topics(plan, config, err);
         /* First the records, then who wrote them: another instance's first commit makes both visible, in no fixed order. */
-        if (rc == RP_OK && config->target && plan->target_exists)
-                rc = look_into_target(plan, config, &is_empty, err);
+        if (rc == RP_OK && config->target && plan->target_exists && !config->from_is_given)
+                rc = look_into_target(config, &is_empty, err);
         if (rc == RP_OK)
                 rc = look_at_group(plan, config, &found, err);
-        if (rc == RP_OK && !found && !is_empty && !config->from_is_given) {
+        if (rc == RP_OK && !found && !is_empty) {
                 rp_clock_sleep_ms(SECOND_LOOK_MS);
                 rc = look_at_group(plan, config, &found, err);
         }

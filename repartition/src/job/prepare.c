@@ -148,7 +148,7 @@ static rp_err_t look_at_progress(struct rp_preparation *preparation, const struc
 /* ---- asking ------------------------------------------------------------------------------------------------------- */
 
 /* Whether a committed reader would see anything: aborted records and control records do not count. */
-static rp_err_t find_any_record(struct rp_source *source, bool *found, struct rp_error *err)
+rp_err_t rp_source_has_records(struct rp_source *source, bool *found, struct rp_error *err)
 {
         struct rp_reader *reader = NULL;
         struct rp_range *ranges = NULL;
@@ -186,7 +186,7 @@ static rp_err_t look_at_target(struct rp_preparation *preparation, const struct 
 
         if (rc != RP_OK)
                 return rc;
-        rc = find_any_record(source, &preparation->facts.target_has_records, err);
+        rc = rp_source_has_records(source, &preparation->facts.target_has_records, err);
         if (rc == RP_OK && !rp_progress_init(&progress, source->partition_cnt))
                 rc = rp_fail(err, RP_ERR_FATAL, "out of memory");
         if (rc == RP_OK)

@@ -76,6 +76,9 @@ void rp_preparation_release(struct rp_preparation *preparation);
 rp_err_t rp_derive_settings(struct rp_settings *to, const struct rp_settings *from, const char *const *wanted,
                             size_t wanted_cnt, struct rp_error *err);
 
+/** Whether the source's reader sees any record: aborted and control records do not count. Reads up to the first one. */
+rp_err_t rp_source_has_records(struct rp_source *source, bool *found, struct rp_error *err);
+
 /** The name under which a rewrite of source into target keeps its progress, unless the user names another. */
 void rp_job_default_name(char *out, size_t size, const char *source, const char *target);
 
