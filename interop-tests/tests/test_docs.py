@@ -47,7 +47,7 @@ def test_forms_that_the_policy_page_tells(repartition, tmp_path, rule):
         assert rows["acme|1"] == "3" and rows["globex|2"] in ("4", "5")
 
 
-@pytest.mark.parametrize("page", sorted(p.relative_to(ROOT) for p in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"),
+@pytest.mark.parametrize("page", sorted(p.relative_to(ROOT) for p in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"),
                                                                      *ROOT.glob("examples/*.md")]))
 def test_links_lead_somewhere(page):
     text = (ROOT / page).read_text()
