@@ -28,4 +28,8 @@ RP_WEAK const rd_kafka_AclOperation_t *
 rd_kafka_ConsumerGroupDescription_authorized_operations(const rd_kafka_ConsumerGroupDescription_t *grpdesc, size_t *cntp);
 RP_WEAK rd_kafka_error_t *rd_kafka_AdminOptions_set_include_authorized_operations(rd_kafka_AdminOptions_t *options,
                                                                                   int true_or_false);
+
+/* Where the public functions tell it at all; before, only the serialized form does. */
+RP_WEAK int32_t rd_kafka_consumer_group_metadata_generation_id(const rd_kafka_consumer_group_metadata_t *metadata);
+
 #endif
