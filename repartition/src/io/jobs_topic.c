@@ -18,7 +18,7 @@ enum {
 
 struct rp_jobs_topic {
         struct rp_client client;    /* reads what is not committed too: it asks where the log itself ends */
-        struct rp_client committed; /* asks for last stable offsets */
+        struct rp_client committed; /* asks for last stable offsets; open only while it does: each client costs memory */
         const struct rp_client_config *config;
         char *name;
         int timeout_ms;
@@ -85,8 +85,6 @@ rp_err_t rp_jobs_topic_open(struct rp_jobs_topic **out, const struct rp_client_c
         jobs->timeout_ms = timeout_ms;
         rc = open_client(&jobs->client, client, "read_uncommitted", err);
         if (rc == RP_OK)
-                rc = open_client(&jobs->committed, client, "read_committed", err);
-        if (rc == RP_OK)
                 rc = look(jobs, err);
         if (rc != RP_OK) {
                 rp_jobs_topic_close(jobs);
@@ -100,7 +98,6 @@ void rp_jobs_topic_close(struct rp_jobs_topic *jobs)
 {
         if (!jobs)
                 return;
-        rp_client_close(&jobs->committed);
         rp_client_close(&jobs->client);
         free(jobs->name);
         free(jobs);
@@ -169,6 +166,23 @@ static rp_err_t await_stable_end(struct rp_jobs_topic *jobs, int timeout_ms, int
         }
 }
 
+/* From range->first, or where the topic begins by now, to the end that can be read committed. */
+static rp_err_t find_range(struct rp_jobs_topic *jobs, bool waits, int timeout_ms, struct rp_range *range, struct rp_error *err)
+{
+        int64_t first = 0;
+        rp_err_t rc = open_client(&jobs->committed, jobs->config, "read_committed", err);
+
+        if (rc != RP_OK)
+                return rc;
+        rc = waits ? await_stable_end(jobs, timeout_ms, &range->end, err)
+                   : rp_offsets_at(&jobs->committed, jobs->name, 1, RP_AT_END, timeout_ms, &range->end, err);
+        if (rc == RP_OK)
+                rc = rp_offsets_at(&jobs->committed, jobs->name, 1, RP_AT_BEGINNING, timeout_ms, &first, err);
+        rp_client_close(&jobs->committed);
+        range->first = range->first < first ? first : range->first;
+        return rc;
+}
+
 rp_err_t rp_jobs_topic_read(struct rp_jobs_topic *jobs, struct rp_job_fold *fold, bool waits, int timeout_ms,
                             struct rp_error *err)
 {
@@ -178,18 +192,13 @@ rp_err_t rp_jobs_topic_read(struct rp_jobs_topic *jobs, struct rp_job_fold *fold
         struct rp_reader *reader = NULL;
         struct rp_range range = { .first = fold->read_to };
         struct rp_run run = { 0 };
-        int64_t first;
         rp_err_t rc;
 
         if (!jobs->exists)
                 return RP_OK;
-        rc = waits ? await_stable_end(jobs, timeout_ms, &range.end, err)
-                   : rp_offsets_at(&jobs->committed, jobs->name, 1, RP_AT_END, timeout_ms, &range.end, err);
-        if (rc == RP_OK)
-                rc = rp_offsets_at(&jobs->committed, jobs->name, 1, RP_AT_BEGINNING, timeout_ms, &first, err);
+        rc = find_range(jobs, waits, timeout_ms, &range, err);
         if (rc != RP_OK || range.end <= range.first)
                 return rc;
-        range.first = range.first < first ? first : range.first;
         rc = rp_kafka_source_new(&source, &config, err);
         if (rc != RP_OK)
                 return rc;
@@ -214,5 +223,10 @@ rp_err_t rp_jobs_topic_read(struct rp_jobs_topic *jobs, struct rp_job_fold *fold
 rp_err_t rp_jobs_topic_ends_of(struct rp_jobs_topic *jobs, const char *topic, int32_t cnt, int timeout_ms, int64_t *ends,
                                struct rp_error *err)
 {
-        return rp_offsets_at(&jobs->committed, topic, cnt, RP_AT_END, timeout_ms, ends, err);
+        rp_err_t rc = open_client(&jobs->committed, jobs->config, "read_committed", err);
+
+        if (rc == RP_OK)
+                rc = rp_offsets_at(&jobs->committed, topic, cnt, RP_AT_END, timeout_ms, ends, err);
+        rp_client_close(&jobs->committed);
+        return rc;
 }
