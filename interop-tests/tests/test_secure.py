@@ -91,7 +91,8 @@ def assert_names(result, operation, resource):
 
 MISSING = [
     ("Read", "topic", "source"), ("DescribeConfigs", "topic", "source"), ("Create", "topic", "target"),
-    ("Write", "topic", "target"), ("Read", "group", "job"), ("Write", "transactional-id", "job"),
+    ("Write", "topic", "target"), ("Read", "group", "job"), ("Read", "group", "lease"), ("Write", "transactional-id", "job"),
+    ("Write", "topic", "jobs"),
 ]
 
 
@@ -100,14 +101,14 @@ MISSING = [
 def test_rewrite_names_the_right_that_it_lacks(secure_kafka, source, target, repartition, missing, login, library):
     operation, kind, role = missing
     job = f"keyroute.{source}.{target}"
-    name = {"source": source, "target": target, "job": job}[role]
+    name = {"source": source, "target": target, "job": job, "lease": f"{job}.lease", "jobs": JOBS}[role]
     secure_kafka.set_rights("alice", [r for r in rights(source, target) if r != (operation, kind, name)])
     run = ("rewrite", source, target, "--partitions", 4, "-F", secure_kafka.properties(login))
     resource = f'{kind.replace("-", " ")} "{name}"'
     plan = repartition(*run, librdkafka=Librdkafka(library))
     # Without effect these cannot be found out: by the library that cannot ask, or for a topic that is not there yet.
     unknowable = kind == "transactional-id" or (operation, role) == ("Write", "target") or (
-        library == "old" and (kind, operation) == ("group", "Read"))
+        library == "old" and role in ("job", "lease", "jobs"))
     if not unknowable:
         # Who may not read is not even told that the topic is there.
         assert_names(plan, "Describe" if operation == "Read" and role == "source" else operation, resource)
@@ -115,7 +116,7 @@ def test_rewrite_names_the_right_that_it_lacks(secure_kafka, source, target, rep
     done = repartition(*run, "--execute", "--quiet", "--timeout-ms", 20000, librdkafka=Librdkafka(library))
     assert_names(done, "Describe" if operation == "Read" and role == "source" else operation, resource)
     if target in topics(secure_kafka):  # that right cannot be asked for before the topic is there
-        assert operation == "Write" and role == "target"
+        assert operation == "Write" and role in ("target", "jobs")
         assert end_offsets(secure_kafka.bootstrap, target) == [0] * 4
     assert stored_progress(secure_kafka.bootstrap, source, job) == -1
     # Once it is granted, the same command does it.

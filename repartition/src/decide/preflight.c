@@ -83,7 +83,7 @@ static void look_at_topics(const struct rp_facts *facts, struct rp_findings *fin
                        ": nothing can be written until its brokers are back", target->name, target->in_sync_cnt,
                        target->min_insync_replicas);
         /* What the cluster says comes last: the above says it in plainer words. */
-        if (!target->exists && facts->create_error && !findings->refusal_cnt)
+        if (facts->create_error && !findings->refusal_cnt)
                 refuse("create", "%s", facts->create_error);
         if (!facts->settings_are_known)
                 note("settings-unknown", "this cluster does not answer questions about topic settings: timestamp type, "

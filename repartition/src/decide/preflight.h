@@ -41,7 +41,7 @@ struct rp_facts {
         const char *other_job;         /* ... but by a rewrite of other topics, another count or policy: which; else NULL */
         const char *codecs;            /* what the librdkafka in use can decompress, separated by commas; NULL: not known */
         const char *create_error;      /* why the cluster would not create the target; NULL when it would, or was not asked */
-        const char *denials[4];        /* rights that are missing, ready to print; the rest NULL */
+        const char *denials[6];        /* rights that are missing, ready to print; the rest NULL */
         bool rights_are_unknown;       /* a secured cluster that did not tell all */
         uint32_t library;              /* librdkafka's version, as in RD_KAFKA_VERSION; 0: do not judge it */
         const char *library_name;      /* ... as people write it */

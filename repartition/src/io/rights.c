@@ -16,19 +16,39 @@ static rd_kafka_AdminOptions_t *make_options(struct rp_client *client, int timeo
         return options;
 }
 
-/* Whether operation is among those that are allowed. An empty list is no answer: describing it was allowed. */
-static void judge(const rd_kafka_AclOperation_t *allowed, size_t cnt, rd_kafka_AclOperation_t operation, const char *name,
-                  enum rp_resource resource, const char *resource_name, struct rp_denials *denials)
+/*
+ * Whether operation is among those that are allowed. Who may not even describe the thing may do nothing with it; an empty
+ * list is no answer.
+ */
+static void judge(rd_kafka_resp_err_t kerr, const rd_kafka_AclOperation_t *allowed, size_t cnt,
+                  rd_kafka_AclOperation_t operation, const char *name, enum rp_resource resource, const char *resource_name,
+                  struct rp_denials *denials)
 {
-        if (!allowed || !cnt) {
+        if (!rp_is_refused(kerr) && (!allowed || !cnt)) {
                 denials->is_known = false;
                 return;
         }
+        if (!allowed)
+                cnt = 0;
         for (size_t i = 0; i < cnt; i++)
                 if (allowed[i] == operation)
                         return;
         if (denials->cnt < sizeof(denials->texts) / sizeof(*denials->texts))
                 rp_right_print(denials->texts[denials->cnt++], sizeof(*denials->texts), resource, name, resource_name);
+}
+
+static bool can_ask(struct rp_denials *denials)
+{
+        bool can = rd_kafka_DescribeTopics && rd_kafka_AdminOptions_set_include_authorized_operations &&
+                   rd_kafka_ConsumerGroupDescription_authorized_operations;
+
+        denials->is_known &= can;
+        return can;
+}
+
+void rp_rights_begin(struct rp_denials *denials)
+{
+        *denials = (struct rp_denials){ .is_known = true };
 }
 
 static void ask_topic(struct rp_client *client, const char *topic, int timeout_ms, struct rp_denials *denials)
@@ -38,6 +58,7 @@ static void ask_topic(struct rp_client *client, const char *topic, int timeout_m
         rd_kafka_queue_t *queue = rd_kafka_queue_new(client->rk);
         rd_kafka_event_t *event;
         const rd_kafka_AclOperation_t *allowed = NULL;
+        rd_kafka_resp_err_t kerr = RD_KAFKA_RESP_ERR_NO_ERROR;
         size_t cnt = 0;
 
         rd_kafka_DescribeTopics(client->rk, topics, options, queue);
@@ -46,11 +67,14 @@ static void ask_topic(struct rp_client *client, const char *topic, int timeout_m
                 const rd_kafka_TopicDescription_t **found =
                         rd_kafka_DescribeTopics_result_topics(rd_kafka_event_DescribeTopics_result(event), &cnt);
 
-                if (cnt == 1 && !rd_kafka_error_code(rd_kafka_TopicDescription_error(found[0])))
+                if (cnt == 1)
+                        kerr = rd_kafka_error_code(rd_kafka_TopicDescription_error(found[0]));
+                if (cnt == 1 && !kerr)
                         allowed = rd_kafka_TopicDescription_authorized_operations(found[0], &cnt);
         }
-        judge(allowed, cnt, RD_KAFKA_ACL_OPERATION_WRITE, "Write", RP_RESOURCE_TOPIC, topic, denials);
-        judge(allowed, cnt, RD_KAFKA_ACL_OPERATION_READ, "Read", RP_RESOURCE_TOPIC, topic, denials); /* what is there already */
+        judge(kerr, allowed, cnt, RD_KAFKA_ACL_OPERATION_WRITE, "Write", RP_RESOURCE_TOPIC, topic, denials);
+        /* What is there already is read. */
+        judge(kerr, allowed, cnt, RD_KAFKA_ACL_OPERATION_READ, "Read", RP_RESOURCE_TOPIC, topic, denials);
         if (event)
                 rd_kafka_event_destroy(event);
         rd_kafka_queue_destroy(queue);
@@ -64,6 +88,7 @@ static void ask_group(struct rp_client *client, const char *group, int timeout_m
         rd_kafka_queue_t *queue = rd_kafka_queue_new(client->rk);
         rd_kafka_event_t *event;
         const rd_kafka_AclOperation_t *allowed = NULL;
+        rd_kafka_resp_err_t kerr = RD_KAFKA_RESP_ERR_NO_ERROR;
         size_t cnt = 0;
 
         rd_kafka_DescribeConsumerGroups(client->rk, &group, 1, options, queue);
@@ -72,26 +97,28 @@ static void ask_group(struct rp_client *client, const char *group, int timeout_m
                 const rd_kafka_ConsumerGroupDescription_t **found = rd_kafka_DescribeConsumerGroups_result_groups(
                         rd_kafka_event_DescribeConsumerGroups_result(event), &cnt);
 
-                if (cnt == 1 && !rd_kafka_error_code(rd_kafka_ConsumerGroupDescription_error(found[0])))
+                if (cnt == 1)
+                        kerr = rd_kafka_error_code(rd_kafka_ConsumerGroupDescription_error(found[0]));
+                if (cnt == 1 && !kerr)
                         allowed = rd_kafka_ConsumerGroupDescription_authorized_operations(found[0], &cnt);
         }
-        judge(allowed, cnt, RD_KAFKA_ACL_OPERATION_READ, "Read", RP_RESOURCE_GROUP, group, denials);
+        judge(kerr, allowed, cnt, RD_KAFKA_ACL_OPERATION_READ, "Read", RP_RESOURCE_GROUP, group, denials);
         if (event)
                 rd_kafka_event_destroy(event);
         rd_kafka_queue_destroy(queue);
         rd_kafka_AdminOptions_destroy(options);
 }
 
-void rp_rights_ask(struct rp_client *client, const char *topic, const char *group, int timeout_ms,
-                   struct rp_denials *denials)
+void rp_rights_ask_topic(struct rp_client *client, const char *topic, int timeout_ms, struct rp_denials *denials)
 {
-        denials->is_known = rd_kafka_DescribeTopics && rd_kafka_AdminOptions_set_include_authorized_operations &&
-                            rd_kafka_ConsumerGroupDescription_authorized_operations;
-        if (!denials->is_known)
-                return;
-        if (topic)
+        if (can_ask(denials))
                 ask_topic(client, topic, timeout_ms, denials);
-        ask_group(client, group, timeout_ms, denials);
+}
+
+void rp_rights_ask_group(struct rp_client *client, const char *group, int timeout_ms, struct rp_denials *denials)
+{
+        if (can_ask(denials))
+                ask_group(client, group, timeout_ms, denials);
 }
 
 rd_kafka_resp_err_t rp_rights_group_error(struct rp_client *client, int timeout_ms)
@@ -120,4 +147,13 @@ rd_kafka_resp_err_t rp_rights_group_error(struct rp_client *client, int timeout_
         rd_kafka_queue_destroy(queue);
         rd_kafka_AdminOptions_destroy(options);
         return kerr;
+}
+
+rp_err_t rp_rights_try_group(struct rp_client *client, const char *group, int timeout_ms, struct rp_error *err)
+{
+        rd_kafka_resp_err_t kerr;
+
+        rp_client_needs(client, RP_RESOURCE_GROUP, "Read", group);
+        kerr = rp_rights_group_error(client, timeout_ms);
+        return rp_is_refused(kerr) ? rp_fail_resp(err, client, kerr, "cannot join group \"%.200s\"", group) : RP_OK;
 }

@@ -9,17 +9,22 @@
 
 /** One text for each right that is missing, ready to print. */
 struct rp_denials {
-        char texts[4][320];
+        char texts[6][320];
         size_t cnt;
         bool is_known; /* every question was answered */
 };
 
-/**
- * Adds what is missing for writing to topic (NULL: do not ask) and for keeping progress as group. Never fails: what a
- * cluster does not answer is not known.
- */
-void rp_rights_ask(struct rp_client *client, const char *topic, const char *group, int timeout_ms,
-                   struct rp_denials *denials);
+/** To be called before the others: nothing is missing so far, and nothing is unknown. */
+void rp_rights_begin(struct rp_denials *denials);
+
+/** Adds what is missing for writing to a topic that exists and reading it. Never fails: what is not answered is not known. */
+void rp_rights_ask_topic(struct rp_client *client, const char *topic, int timeout_ms, struct rp_denials *denials);
+
+/** Adds what is missing for being a member of a group, or storing offsets as one. */
+void rp_rights_ask_group(struct rp_client *client, const char *group, int timeout_ms, struct rp_denials *denials);
+
+/** @returns RP_OK, also when nobody answers; RP_ERR_USAGE with *err when the group may not even be described. */
+rp_err_t rp_rights_try_group(struct rp_client *client, const char *group, int timeout_ms, struct rp_error *err);
 
 #ifdef RP_WITH_RDKAFKA
 /** Why the client's own group cannot be described; RD_KAFKA_RESP_ERR_NO_ERROR when it can. */

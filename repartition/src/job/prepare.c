@@ -4,6 +4,7 @@
 #include "crash.h"
 #include "decide/lead.h"
 #include "io/kafka_sink.h"
+#include "io/lease.h"
 #include "io/kafka_source.h"
 #include "io/reader.h"
 #include "io/topic_ids.h"
@@ -267,13 +268,29 @@ static rp_err_t survey(struct rp_preparation *preparation, const struct rp_prepa
 static void try_rights(struct rp_preparation *preparation, const struct rp_prepare_config *config, struct rp_client *client)
 {
         struct rp_facts *facts = &preparation->facts;
-        bool exists = facts->target.exists;
+        struct rp_denials *denials = &preparation->denials;
+        struct rp_jobs_topic *jobs = preparation->store.jobs;
+        const struct rp_settings none = { 0 };
+        char lease[700];
 
-        if (!exists &&
-            rp_cluster_try_create(client, config->target, config->partition_cnt, facts->target.replication_factor,
-                                  &preparation->target_settings, config->timeout_ms, &preparation->create_error) != RP_OK)
+        rp_rights_begin(denials);
+        if (facts->target.exists)
+                rp_rights_ask_topic(client, config->target, ADMIN_MS, denials);
+        else if (rp_cluster_try_create(client, config->target, config->partition_cnt, facts->target.replication_factor,
+                                       &preparation->target_settings, config->timeout_ms, &preparation->create_error) != RP_OK)
                 facts->create_error = preparation->create_error.text;
-        rp_rights_ask(client, exists ? config->target : NULL, config->job, ADMIN_MS, &preparation->denials);
+        if (jobs && rp_jobs_topic_exists(jobs))
+                rp_rights_ask_topic(client, rp_jobs_topic_name(jobs), ADMIN_MS, denials);
+        else if (jobs && !facts->create_error &&
+                 rp_cluster_try_create(client, rp_jobs_topic_name(jobs), 1, 1, &none, config->timeout_ms,
+                                       &preparation->create_error) != RP_OK)
+                facts->create_error = preparation->create_error.text;
+        if (!preparation->store.is_apart)
+                rp_rights_ask_group(client, config->job, ADMIN_MS, denials);
+        if (rp_jobs_topic_is_possible(preparation->store.target)) {
+                rp_lease_group(lease, sizeof(lease), config->job);
+                rp_rights_ask_group(client, lease, ADMIN_MS, denials);
+        }
         for (size_t i = 0; i < preparation->denials.cnt; i++)
                 facts->denials[i] = preparation->denials.texts[i];
         facts->rights_are_unknown = !preparation->denials.is_known && rp_client_is_secured(client);
@@ -458,11 +475,17 @@ rp_err_t rp_preparation_create_target(struct rp_preparation *preparation, const 
         struct rp_client *client = rp_jobs_topic_client(store->target);
         bool creates = !preparation->facts.target.exists;
         rp_err_t rc = RP_OK;
+        char lease[700];
 
         /* Not to leave an empty topic behind when it cannot be filled. */
-        if (creates)
+        rp_lease_group(lease, sizeof(lease), config->job);
+        if (creates && rp_jobs_topic_is_possible(store->target))
+                rc = rp_rights_try_group(client, lease, ADMIN_MS, err);
+        if (rc == RP_OK && creates)
                 rc = rp_kafka_sink_try(&sink, err);
         RP_CRASH_POINT("create target", "before");
+        if (rc == RP_OK && store->jobs)
+                rc = rp_jobs_topic_create(store->jobs, preparation->facts.target.replication_factor, err);
         if (rc == RP_OK && creates)
                 rc = rp_cluster_create(client, config->target, config->partition_cnt,
                                        preparation->facts.target.replication_factor, &preparation->target_settings,
@@ -470,8 +493,6 @@ rp_err_t rp_preparation_create_target(struct rp_preparation *preparation, const 
         RP_CRASH_POINT("create target", "after");
         if (rc == RP_OK && store->jobs && creates)
                 rc = rp_topic_id(client, config->target, config->timeout_ms, preparation->descriptor.target.id, err);
-        if (rc == RP_OK && store->jobs)
-                rc = rp_jobs_topic_create(store->jobs, preparation->facts.target.replication_factor, err);
         return rc;
 }
 
