@@ -41,7 +41,7 @@ static const struct rp_option options[] = {
         { "exact", 0, RP_OPT_FLAG, offsetof(struct args, exact), NULL,
           "plan from every record instead of a sample of large topics", NULL, 0, 0, NULL },
         { "from", 0, RP_OPT_TEXT, offsetof(struct args, from), "WHERE",
-          "copy from there: an offset, a time (RFC 3339), or P:OFFSET,...", NULL, 0, 0, NULL },
+          "copy from there: an offset, a time (RFC 3339), or a list of P:OFFSET", NULL, 0, 0, NULL },
         { "to", 0, RP_OPT_TEXT, offsetof(struct args, to), "WHERE", "copy what is before it; said in the same ways", NULL, 0, 0,
           NULL },
         { "order", 0, RP_OPT_CHOICE, offsetof(struct args, order), "merge|refuse",
