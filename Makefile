@@ -44,7 +44,7 @@ TOOL_LIBS := -lrdkafka -lxxhash -lmicrohttpd -lm -lpthread $(CORE_LIBS)
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all help check test demo jar bench install uninstall clean format deps deps-demo deps-test fuzz
+.PHONY: all help check chaos test demo jar bench install uninstall clean format deps deps-demo deps-test fuzz
 
 all: $(BUILD)/keyroute.so $(BUILD)/keyroute-schemas.so $(BUILD)/libkeyroute.a $(BUILD)/libkeyroute.so $(BUILD)/keyroute.pc $(TOOL_FILES) ## build the plugin, the library and the tool into build/
 
@@ -140,6 +140,11 @@ demo: ## the main job on an embedded cluster, no broker needed
 	@scripts/install-deps demo
 	@$(MAKE) --no-print-directory -s all
 	@examples/demo/demo
+
+N ?= 20
+chaos: all ## jobs under fire on a real Kafka, N= rounds of each fault; prints the table of docs/reliability.md
+	@scripts/install-deps test
+	@interop-tests/chaos/chaos $(N) --copier $(CHAOS)
 
 bench: ## ratios against librdkafka's own partitioner and a bare copy loop (real Kafka)
 	@scripts/bench

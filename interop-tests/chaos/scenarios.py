@@ -1,0 +1,400 @@
+"""What is done to a job. Each function runs one scenario and @returns its figures; Broken is raised when something fails."""
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
+from fire import Fire
+from watch import committed_progress
+
+HERE = Path(__file__).resolve().parent
+SHORT = ("-X", "transaction.timeout.ms=3000", "-X", "message.timeout.ms=2500")
+
+
+def kills(cluster, seed, rounds, signo=signal.SIGKILL, **options):
+    """The worker is ended again and again, in the middle of transactions."""
+    with Fire(cluster, seed, count=max(20_000, rounds * 2200), **options) as fire:
+        for _ in range(rounds):
+            process = fire.job.start()
+            if not fire.let_live(process):
+                code, out = fire.job.end(process)
+                fire.check(code == 0, f"it ended with {code}: {out[-2000:]}")
+                break
+            code, out = fire.job.end(process, signo)
+            fire.check(code == (-9 if signo == signal.SIGKILL else 128 + signo), f"it ended with {code}: {out[-2000:]}")
+            fire.count(f"{signal.Signals(signo).name} of the worker")
+            fire.settle()
+        fire.run_to_end()
+        return fire.done()
+
+
+def zombies(cluster, seed, rounds, **options):
+    """Stopped, replaced by a twin that goes on, continued: the zombie must see that it is one, and write nothing more."""
+    with Fire(cluster, seed, count=4000 + rounds * 9000, **options) as fire:
+        for _ in range(rounds):
+            if fire.is_nearly_done():
+                break
+            zombie = fire.job.start()
+            if not fire.let_live(zombie, 200, 1500):
+                break
+            zombie.send_signal(signal.SIGSTOP)
+            twin = fire.job.start(*(["--take-over"] if fire.job.knows("--take-over") else []))
+            twin_lives = fire.let_live(twin, 200, 1500)
+            zombie.send_signal(signal.SIGCONT)
+            code, out = fire.job.end(zombie)
+            fire.check(code == 4, f"the zombie ended with {code}: {out[-2000:]}")
+            fire.count("zombies fenced")
+            fire.check(twin_lives or twin.poll() == 0, f"the twin ended with {twin.poll()}")
+            fire.job.end(twin, signal.SIGTERM)
+            fire.settle()
+        fire.run_to_end()
+        return fire.done()
+
+
+def sleepers(cluster, seed, rounds, **options):
+    """Stopped until its transaction has timed out, and continued, with nobody else there: it must go on by itself."""
+    with Fire(cluster, seed, count=4000 + rounds * 9000, job_args=SHORT, **options) as fire:
+        for _ in range(rounds):
+            process = fire.job.start()
+            if not fire.let_live(process):
+                break
+            process.send_signal(signal.SIGSTOP)
+            time.sleep(6)
+            process.send_signal(signal.SIGCONT)
+            fire.go_on(process)
+            fire.count("slept past the timeout")
+            fire.job.end(process, signal.SIGTERM)
+            fire.settle()
+        fire.run_to_end()
+        return fire.done()
+
+
+def twins(cluster, seed, rounds, **options):
+    """Two instances of one job started at the same moment: one copies, the other ends with 4, and every record goes once."""
+    with Fire(cluster, seed, count=rounds * 2500, **options) as fire:
+        for _ in range(rounds):
+            pair = [fire.job.start(), fire.job.start()]
+            fire.let_live(pair[0], 200, 800)
+            deadline = time.monotonic() + 60
+            while all(p.poll() is None for p in pair) and time.monotonic() < deadline:
+                time.sleep(0.05)
+            ended = [p for p in pair if p.poll() is not None]
+            fire.check(ended, "both go on")
+            codes = sorted(fire.job.end(p, None if p in ended else signal.SIGTERM)[0] for p in pair)
+            fire.check(codes in ([4, 143], [0, 4], [0, 0]), f"they ended with {codes}")  # [0, 0]: the first was done
+            fire.count("twins", codes != [0, 0])
+            fire.settle()
+        fire.run_to_end()
+        return fire.done()
+
+
+def brokers(cluster, seed, rounds, is_hard=True, **options):
+    """One broker of three after the other is killed (or ended cleanly) and comes back, while one job runs all the time."""
+    with Fire(cluster, seed, count=rounds * 12_000, partitions=(6, 9), records_per_s=1500, **options) as fire:
+        process = fire.job.start()
+        for turn in range(rounds):
+            broker = turn % 3 + 1
+            fire.let_live(process, 100, 800)
+            if is_hard:
+                cluster.kill(broker)
+                time.sleep(fire.random.random() * 3)
+            cluster.restart(broker)
+            fire.count("brokers killed" if is_hard else "brokers restarted")
+            fire.check_reader()
+            if process.poll() is not None:
+                code, out = fire.job.end(process)
+                fire.check(code == 0, f"the job ended with {code}: {out[-2000:]}")
+                process = fire.job.start()
+        fire.job.end(process, signal.SIGTERM)
+        fire.settle()
+        fire.run_to_end()
+        return fire.done()
+
+
+def leaders(cluster, seed, rounds, **options):
+    """Leaders of source and target move to other brokers while the job runs."""
+    with Fire(cluster, seed, count=rounds * 8000, partitions=(3, 3), records_per_s=1500, **options) as fire:
+        process = fire.job.start()
+        for turn in range(rounds):
+            fire.let_live(process, 100, 800)
+            order = [(turn + i) % 3 + 1 for i in range(3)]
+            plan = cluster.data / "moves.json"
+            parts = [{"topic": t, "partition": p, "replicas": order[p:] + order[:p]}
+                     for t in (fire.source.topic, fire.target) for p in range(3)]
+            plan.write_text(json.dumps({"version": 1, "partitions": parts}), encoding="ascii")
+            for tool in (("kafka-reassign-partitions", "--reassignment-json-file", plan, "--execute"),
+                         ("kafka-leader-election", "--election-type", "preferred", "--all-topic-partitions")):
+                done = cluster.tool(tool[0], "--bootstrap-server", cluster.bootstrap, *tool[1:])
+                fire.check(done.rc == 0, done.err + done.out)
+            fire.count("leader moves", 6)
+            fire.check(process.poll() is None or process.poll() == 0, f"the job ended with {process.poll()}")
+        fire.job.end(process, signal.SIGTERM)
+        fire.settle()
+        fire.run_to_end()
+        return fire.done()
+
+
+class Daemons(Fire):
+    """Three instances of follow, which never end by themselves."""
+
+    def __init__(self, *args, **options):
+        super().__init__(*args, command="follow", job_args=(*SHORT, "--from", "earliest", "-X", "session.timeout.ms=6000"),
+                         partitions=(6, 9), records_per_s=1500, **options)
+        self.alive = []
+
+    def join(self):
+        self.alive.append(self.job.start())
+
+    def leave(self, signo):
+        process = self.alive.pop(self.random.randrange(len(self.alive)))
+        self.job.note_peak(process)
+        code, out = self.job.end(process, signo)
+        self.check(code == (-9 if signo == signal.SIGKILL else 128 + signo), f"it ended with {code}: {out[-2000:]}")
+
+    def all_go_on(self):
+        """All live, and together they get on."""
+        for process in list(self.alive):
+            if process.poll() is not None:
+                code, out = self.job.end(process)
+                self.check(False, f"an instance ended with {code}: {out[-2000:]}")
+        seen = self.reader.count
+        self.reader.await_count(min(seen + 200, self.source.count), 90)
+        self.check(self.reader.count > seen or seen == self.source.count, "they do not get on")
+
+    def write_nothing_more(self):
+        self.join()
+        time.sleep(8)
+        self.leave(signal.SIGTERM)
+
+
+def daemons(cluster, seed, rounds, **options):
+    """Members of a group of three come and go, by kill -9, SIGTERM, and by sleeping until the group has given them up."""
+    with Daemons(cluster, seed, count=8000, **options) as fire:
+        for _ in range(3):
+            fire.join()
+        for turn in range(rounds):
+            fire.source.fill(3000)
+            fire.all_go_on()
+            if turn % 3 == 2:
+                sleeper = fire.random.choice(fire.alive)
+                sleeper.send_signal(signal.SIGSTOP)
+                time.sleep(9)
+                sleeper.send_signal(signal.SIGCONT)
+                fire.count("daemons that slept past the session")
+            else:
+                fire.leave(signal.SIGKILL if turn % 3 == 0 else signal.SIGTERM)
+                fire.join()
+                fire.count("SIGKILL of a daemon" if turn % 3 == 0 else "SIGTERM of a daemon")
+            fire.count("rebalances", 2)
+        fire.check(fire.reader.await_count(fire.source.count, 120), f"only {fire.reader.count} of {fire.source.count} came")
+        while fire.alive:
+            fire.leave(signal.SIGTERM)
+        return fire.done()
+
+
+class Proxy:
+    """proxy.py in front of a cluster that was started with --proxied."""
+
+    def __init__(self, cluster):
+        self.ports = json.loads((cluster.data / "keys" / "proxied.json").read_text(encoding="ascii"))
+        self.process = subprocess.Popen([sys.executable, HERE / "proxy.py",
+                                         *(f"{p['listen']}:{p['broker']}" for p in self.ports)],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout.readline() == "ready\n"
+        self.events = []
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    @property
+    def bootstrap(self):
+        return ",".join(f"127.0.0.1:{p['listen']}" for p in self.ports)
+
+    def _listen(self):
+        for line in self.process.stdout:
+            self.events.append(line.strip())
+
+    def set(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+
+    def happened(self, mode):
+        return self.events.count(mode)
+
+    def stop(self):
+        self.process.kill()
+        self.process.communicate()
+
+
+def end_txn(cluster, seed, rounds, mode, **options):
+    """The request that ends a transaction is late, lost, or its answer is. mode: delay, drop or mute."""
+    proxy = Proxy(cluster)
+    try:
+        with Fire(cluster, seed, count=rounds * 5000, bootstrap=proxy.bootstrap,
+                  job_args=(*SHORT, "-X", "socket.timeout.ms=2000", "--timeout-ms", 30000), **options) as fire:
+            process = fire.job.start()
+            for _ in range(rounds):
+                if not fire.let_live(process, 200, 1000):
+                    break
+                before = proxy.happened(mode)
+                proxy.set(f"{mode} {5 if mode == 'delay' else 1}")
+                deadline = time.monotonic() + 60
+                while proxy.happened(mode) == before and process.poll() is None and time.monotonic() < deadline:
+                    time.sleep(0.02)
+                proxy.set("pass") if mode == "delay" else None
+                fire.count(f"EndTxn: {mode}", proxy.happened(mode) - before)
+                fire.go_on(process)
+            proxy.set("pass")
+            fire.job.end(process, signal.SIGTERM)
+            fire.settle()
+            fire.run_to_end()
+            return fire.done()
+    finally:
+        proxy.stop()
+
+
+def late_end(cluster, seed, rounds, **options):
+    """
+    The connection is cut while the request that ends a transaction is on its way; the client asks again, succeeds, and goes
+    on; then the first request arrives, and would end a later transaction in its middle (KIP-890). The worker is killed at
+    that very moment, so that what was ended too early shows.
+    """
+    proxy = Proxy(cluster)
+    try:
+        with Fire(cluster, seed, count=rounds * 9000, bootstrap=proxy.bootstrap,
+                  job_args=("--transaction-ms", 1500), **options) as fire:
+            for _ in range(rounds):
+                process = fire.job.start()
+                if not fire.let_live(process, 200, 1000):
+                    break
+                before = proxy.happened("late")
+                proxy.set(f"cut {2 + fire.random.random()}")
+                deadline = time.monotonic() + 30
+                while proxy.happened("late") == before and process.poll() is None and time.monotonic() < deadline:
+                    time.sleep(0.005)
+                time.sleep(0.1)
+                fire.job.note_peak(process)
+                code, out = fire.job.end(process, signal.SIGKILL)
+                fire.check(code in (-9, 0), f"it ended with {code}: {out[-2000:]}")
+                fire.count("EndTxn that came late", proxy.happened("late") - before)
+                fire.settle()
+            fire.run_to_end()
+            return fire.done()
+    finally:
+        proxy.stop()
+
+
+def aborting_source(cluster, seed, rounds, **options):
+    """One transaction of the source in three is aborted; while a foreign one is open, nothing behind it is copied."""
+    with Fire(cluster, seed, count=12_000, is_aborting=True, **options) as fire:
+        foreign = Producer({"bootstrap.servers": cluster.bootstrap, "transactional.id": f"foreign-{fire.source.topic}",
+                            "transaction.timeout.ms": 300_000})
+        foreign.init_transactions(60)
+        foreign.begin_transaction()
+        for p in range(fire.source_partitions):
+            foreign.produce(fire.source.topic, value=b"never committed", partition=p)
+            fire.source.next_offset[p] += 1
+        assert foreign.flush(60) == 0
+        below = fire.source.count
+        fire.source.fill(6000)  # behind the open one: it counts, but cannot be seen yet
+        for _ in range(rounds):
+            process = fire.job.start()
+            if fire.let_live(process, 200, 1500):
+                fire.job.end(process, signal.SIGKILL)
+                fire.count("SIGKILL of the worker")
+            else:
+                fire.job.end(process)
+            fire.settle()
+        fire.run_to_end()
+        fire.check(fire.settle() == below, f"not all that lies before the open transaction, or more: {fire.reader.count}")
+        foreign.abort_transaction(60)
+        fire.run_to_end()
+        fire.count("foreign transactions", 1)
+        return fire.done()
+
+
+def growing_source(cluster, seed, rounds, **options):
+    """Records keep coming in while the worker is killed again and again."""
+    with Fire(cluster, seed, count=10_000, **options) as fire:
+        for _ in range(rounds):
+            process = fire.job.start()
+            fire.source.fill(2000)
+            if fire.let_live(process, 200, 1500):
+                fire.job.end(process, signal.SIGKILL)
+                fire.count("SIGKILL of the worker")
+            else:
+                fire.job.end(process)
+            fire.settle()
+        fire.run_to_end()
+        return fire.done()
+
+
+def retention(cluster, seed, _rounds, **options):
+    """Records are deleted before they could be copied: the run says which, ends with 3, and never skips ahead."""
+    with Fire(cluster, seed, count=20_000, **options) as fire:
+        process = fire.job.start()
+        fire.let_live(process, 500, 1000)
+        fire.job.end(process, signal.SIGKILL)
+        fire.settle()
+        progress = committed_progress(cluster.bootstrap, fire.source.topic, fire.source_partitions, fire.job.name)
+        victim = next(p for p in range(fire.source_partitions) if progress[p] + 10 < fire.source.next_offset[p])
+        start = max(progress[victim], 0) + 5
+        file = cluster.data / "delete.json"
+        file.write_text(json.dumps({"version": 1, "partitions": [
+            {"topic": fire.source.topic, "partition": victim, "offset": start}]}), encoding="ascii")
+        done = cluster.tool("kafka-delete-records", "--bootstrap-server", cluster.bootstrap, "--offset-json-file", file)
+        fire.check(done.rc == 0, done.err + done.out)
+        code, out = fire.job.end(fire.job.start())
+        fire.check(code == 3, f"it ended with {code}: {out[-2000:]}")
+        fire.check(f"partition {victim}" in out, f"which records are gone is not said: {out[-2000:]}")
+        fire.settle()
+        fire.count("gaps told")
+        fire.count("records", fire.reader.count)
+        return fire.figures
+
+
+def compaction(cluster, seed, rounds, **options):
+    """The source's cleaner runs meanwhile: the latest record of each key arrives, and none twice."""
+    config = {"cleanup_policy": "compact", "segment_ms": 500, "min_cleanable_dirty_ratio": "0.01",
+              "max_compaction_lag_ms": 1000, "delete_retention_ms": 86_400_000}
+    with Fire(cluster, seed, count=20_000, source_config=config, may_skip=True, **options) as fire:
+        for _ in range(rounds):
+            process = fire.job.start()
+            if fire.let_live(process, 200, 1500):
+                fire.job.end(process, signal.SIGKILL)
+                fire.count("SIGKILL of the worker")
+            else:
+                fire.job.end(process)
+            fire.check_reader()
+        fire.run_to_end()
+        deadline = time.monotonic() + 60
+        while fire.reader.versions != dict(fire.source.versions) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        fire.check(fire.reader.versions == dict(fire.source.versions), "the latest record of a key is missing")
+        fire.count("records that the cleaner took", fire.source.count - fire.reader.count)
+        fire.count("records", fire.reader.count)
+        return fire.figures
+
+
+def made_again(cluster, seed, _rounds, **options):
+    """The source is deleted and made again under the same name: the job ends, says so, and mixes nothing."""
+    with Fire(cluster, seed, count=20_000, job_args=("--timeout-ms", 10_000), **options) as fire:
+        process = fire.job.start()
+        fire.let_live(process, 500, 1000)
+        admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
+        admin.delete_topics([fire.source.topic])[fire.source.topic].result()
+        time.sleep(1)
+        cluster.create(fire.source.topic, fire.source_partitions)
+        code, out = fire.job.end(process)
+        fire.check(code in (2, 3), f"it ended with {code}: {out[-2000:]}")
+        code, out = fire.job.end(fire.job.start())
+        fire.check(code in (2, 3), f"the next run ended with {code}: {out[-2000:]}")
+        fire.count("made again, told")
+        fire.count("records", fire.reader.count)
+        return fire.figures
+
+

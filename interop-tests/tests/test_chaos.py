@@ -1,0 +1,103 @@
+"""The short form of interop-tests/chaos: jobs under fire on a real Kafka. `make chaos N=...` is the long one.
+
+In all at least 30 kills of the worker, 6 of brokers, 5 zombies and 10 rebalances; each scenario raises what it finds broken,
+with its seed.
+"""
+
+import signal
+import sys
+
+import pytest
+from support import INTEROP, Librdkafka
+
+sys.path.insert(0, str(INTEROP / "chaos"))
+import copier  # noqa: E402  pylint: disable=wrong-import-position
+import scenarios  # noqa: E402  pylint: disable=wrong-import-position
+
+OLD, NEW = "old", "new"
+QUICK = {"transaction_abort_timed_out_transaction_cleanup_interval_ms": 500, "log_cleaner_backoff_ms": 500}
+
+
+@pytest.fixture(scope="module")
+def cluster(start_kafka):
+    return start_kafka(kind=("--proxied",), **QUICK)
+
+
+@pytest.fixture(scope="module")
+def cluster3(start_kafka):
+    return start_kafka(brokers=3, **QUICK)
+
+
+def library(name):
+    return {"library_path": Librdkafka(name).env["LD_LIBRARY_PATH"]}
+
+
+@pytest.mark.parametrize("name", [OLD, NEW])
+def test_kill_9_of_the_worker(cluster, name):
+    assert scenarios.kills(cluster, 101, 12, **library(name))["SIGKILL of the worker"] == 12
+
+
+def test_sigterm_of_the_worker(cluster):
+    scenarios.kills(cluster, 102, 3, signo=signal.SIGTERM)
+
+
+@pytest.mark.parametrize("name,rounds", [(OLD, 3), (NEW, 2)])
+def test_zombies(cluster, name, rounds):
+    assert scenarios.zombies(cluster, 103, rounds, **library(name))["zombies fenced"] == rounds
+
+
+def test_asleep_past_the_timeout(cluster):
+    scenarios.sleepers(cluster, 104, 2)
+
+
+def test_two_at_once(cluster):
+    scenarios.twins(cluster, 105, 3)
+
+
+@pytest.mark.parametrize("mode", ["delay", "drop", "mute"])
+@pytest.mark.parametrize("name", [OLD, NEW])
+def test_end_of_a_transaction_goes_astray(cluster, mode, name):
+    assert scenarios.end_txn(cluster, 106, 2, mode, **library(name))[f"EndTxn: {mode}"] >= 1
+
+
+@pytest.mark.parametrize("name", [OLD, NEW])
+def test_a_late_end_does_not_meet_a_later_transaction(cluster, name):
+    assert scenarios.late_end(cluster, 115, 4, **library(name))["EndTxn that came late"] >= 2
+
+
+def test_a_source_that_aborts_and_one_transaction_that_stays_open(cluster):
+    scenarios.aborting_source(cluster, 107, 3)
+
+
+def test_a_source_that_grows(cluster):
+    scenarios.growing_source(cluster, 108, 3)
+
+
+def test_records_are_deleted_before_they_are_copied(cluster):
+    scenarios.retention(cluster, 109, 1)
+
+
+def test_the_cleaner_runs_meanwhile(cluster):
+    scenarios.compaction(cluster, 110, 2)
+
+
+def test_a_topic_is_deleted_and_made_again(cluster):
+    scenarios.made_again(cluster, 111, 1)
+
+
+@pytest.mark.parametrize("cell", [c for c in copier.CELLS if c[1] == "job"], ids="-".join)
+def test_copier_matrix(cluster, cell):
+    """The cells that bounce the job, with fewer records; brokers are bounced in the long form."""
+    copier.cell(cluster, 112, *cell, records=30_000)
+
+
+def test_three_daemons(cluster):
+    assert scenarios.daemons(cluster, 116, 6)["rebalances"] >= 10
+
+
+def test_brokers_are_killed(cluster3):
+    assert scenarios.brokers(cluster3, 113, 6)["brokers killed"] == 6
+
+
+def test_leaders_move(cluster3):
+    scenarios.leaders(cluster3, 114, 1)
