@@ -68,6 +68,13 @@ def real_kafka():
         subprocess.run([KAFKA, "stop", "--delete", "--data", data], stdout=subprocess.DEVNULL)
 
 
+def delete(bootstrap, topic):
+    """Makes room for the next round."""
+    from confluent_kafka.admin import AdminClient  # pylint: disable=import-outside-toplevel
+    for done in AdminClient({"bootstrap.servers": bootstrap}).delete_topics([topic], operation_timeout=30).values():
+        done.result()
+
+
 def rewrite(bootstrap, source, target, partitions, version="new"):
     """Our side of every comparison. Returns records a second, and the process's own resource use."""
     text, usage = run([os.path.join(BUILD, "repartition"), "rewrite", source, target, "--partitions", str(partitions),

@@ -5,7 +5,7 @@ import statistics
 import sys
 import time
 
-from measure import BENCH, TOP, build, real_kafka, rewrite, run
+from measure import BENCH, TOP, build, delete, real_kafka, rewrite, run
 
 sys.path.insert(0, os.path.join(TOP, "interop-tests", "tests"))
 from records import read  # noqa: E402  pylint: disable=wrong-import-position
@@ -106,6 +106,7 @@ def bench_peers():
                 for figure, value in zip(figures[name], (rate, (usage.ru_utime + usage.ru_stime) * 1e6 / RECORDS,
                                                          usage.ru_maxrss / 1024)):
                     figure.append(value)
+                delete(bootstrap, target)
         print(f"\npeers: {RECORDS:,} records of 100 bytes from 12 to {PARTITIONS} partitions, whole processes with their start\n"
               f"  {'':<28} {'records/s':>10} {'CPU us':>7} {'x ours':>7} {'MiB':>5}  {'exactly once':<12}  loses")
         our_cpu = statistics.median(figures[PEERS[0][0]][1])
