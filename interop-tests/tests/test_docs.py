@@ -54,3 +54,12 @@ def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#][^)]*)\)", text):
         if not target.startswith("http"):
             assert ((ROOT / page).parent / target.split("#")[0]).exists(), target
+
+
+def test_tests_that_the_survival_page_names_are_there():
+    named = re.findall(r"`(test_\w+)(\.py|\.c)::(test_\w+)`", (ROOT / "docs" / "survival.md").read_text())
+    assert len(named) > 50
+    for module, kind, name in named:
+        text = (ROOT / ("interop-tests" if kind == ".py" else "repartition") / ("tests" if kind == ".py" else "test") /
+                (module + kind)).read_text()
+        assert re.search(rf"^(?:def|static void) {name}\(", text, re.M), f"{module}{kind}::{name}"
