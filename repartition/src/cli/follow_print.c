@@ -130,7 +130,7 @@ static json_t *result_json(const struct rp_follow_result *result)
         json_t *object = json_object();
 
         set_counts(object, result);
-        set(object, "transactions", stats->transactions);
+        set(object, "transactions_committed", stats->transactions);
         set(object, "transactions_rolled_back", stats->rolled_back);
         set(object, "transactions_uncertain", stats->uncertain);
         set(object, "recoveries", stats->recoveries);
