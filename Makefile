@@ -111,11 +111,12 @@ $(BUILD)/keyroute.pc: partitioner/keyroute.pc.in Makefile
 # The plugin's tests are the one place below partitioner/ that links a librdkafka: they are its hosts.
 $(filter $(BUILD)/test/test_plugin%,$(CORE_TESTS)): CORE_LIBS += -lrdkafka
 $(filter $(BUILD)/test/test_plugin%,$(CORE_TESTS)): | $(BUILD)/keyroute.so
-# One of them looks at a part of the plugin alone.
-$(filter %/test_plugin_router,$(CORE_TESTS)): $(BUILD)/obj/partitioner/src/plugin/router.o
+# Two of them look at parts of the plugin alone.
+$(filter %/test_plugin_router %/test_plugin_witness,$(CORE_TESTS)): $(BUILD)/obj/partitioner/src/plugin/router.o
+$(filter %/test_plugin_witness,$(CORE_TESTS)): $(BUILD)/obj/partitioner/src/plugin/witness.o
 
 # Opened at run time by tests of keys whose schemas it reads.
-$(filter %/test_avro %/test_hostile_schemas $(BUILD)/test/test_registry%,$(CORE_TESTS)): | $(BUILD)/keyroute-schemas.so
+$(filter %/test_avro %/test_hostile_schemas %/test_plugin_witness $(BUILD)/test/test_registry%,$(CORE_TESTS)): | $(BUILD)/keyroute-schemas.so
 
 $(CORE_TESTS): $(BUILD)/test/%: $(BUILD)/obj/partitioner/test/%.o $(CORE_TEST_HELPERS) $(BUILD)/libkeyroute.a
 	@mkdir -p $(@D)

@@ -226,7 +226,7 @@ def test_no_policy_refuses_every_record(host, kafka, orders):
     assert read_back(kafka, orders) == {}
 
 
-@pytest.mark.parametrize("name", ["test_plugin", "test_plugin_settings", "test_plugin_threads"])
+@pytest.mark.parametrize("name", ["test_plugin", "test_plugin_settings", "test_plugin_threads", "test_plugin_watched"])
 def test_the_unit_tests_hold_with_the_newest_librdkafka_too(name):
     """`make check` runs them with the system's one, the oldest."""
     program = need_file(BUILD / "test" / name, "a unit test, which 'make check' builds,")

@@ -28,6 +28,7 @@ static inline void cluster_start(void)
 
         unsetenv("KEYROUTE_POLICY");
         unsetenv("KEYROUTE_HASH");
+        unsetenv("KEYROUTE_WITNESS");
         cluster_owner = rd_kafka_new(RD_KAFKA_PRODUCER, rd_kafka_conf_new(), errstr, sizeof(errstr));
         assert_non_null(cluster_owner);
         cluster = rd_kafka_mock_cluster_new(cluster_owner, 1);

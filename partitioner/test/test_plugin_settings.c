@@ -44,6 +44,7 @@ static void test_wrong_values_name_property_and_reason(void **state)
                 { "keyroute.hash", "sha256-of-the-whole", "for Java's rule write \"murmur2\"" },
                 { "keyroute.topics.force", "orders,,clicks", "keyroute.topics.force: \"\" is no topic name" },
                 { "keyroute.topics.force", "orders*", "keyroute.topics.force: \"orders*\" is no topic name" },
+                { "keyroute.witness", "loud", "keyroute.witness: expected warn or off, not \"loud\"" },
                 { "keyroute.polcy", "x", "no property \"keyroute.polcy\"; did you mean \"keyroute.policy\"?" },
                 { "keyroute.partitioner.weights", "x",
                   "no property \"keyroute.partitioner.weights\"; expected one of:" },
@@ -227,6 +228,18 @@ static void test_forced_topics_need_a_rule(void **state)
         unlink(path);
 }
 
+static void test_a_wrong_witness_in_the_environment(void **state)
+{
+        rd_kafka_conf_t *conf = rd_kafka_conf_new();
+
+        (void)state;
+        setenv("KEYROUTE_WITNESS", "yes", 1);
+        assert_says(set_fails(conf, "plugin.library.paths", plugin_path()),
+                    "KEYROUTE_WITNESS: expected warn or off, not \"yes\"");
+        unsetenv("KEYROUTE_WITNESS");
+        rd_kafka_conf_destroy(conf);
+}
+
 /* Every property that the plugin knows is in its manual, and the manual's table has no others. */
 static void test_the_manual_has_every_property(void **state)
 {
@@ -263,10 +276,12 @@ int main(void)
                 cmocka_unit_test(test_own_properties_are_unknown_before_the_plugin),
                 cmocka_unit_test(test_a_partitioner_beside_the_policy),
                 cmocka_unit_test(test_forced_topics_need_a_rule),
+                cmocka_unit_test(test_a_wrong_witness_in_the_environment),
                 cmocka_unit_test(test_the_manual_has_every_property),
         };
 
         unsetenv("KEYROUTE_POLICY");
         unsetenv("KEYROUTE_HASH");
+        unsetenv("KEYROUTE_WITNESS");
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

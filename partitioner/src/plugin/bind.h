@@ -21,6 +21,9 @@
         X(conf_interceptor_add_on_new)          \
         X(interceptor_add_on_thread_start)      \
         X(interceptor_add_on_destroy)           \
+        X(interceptor_add_on_send)              \
+        X(interceptor_add_on_acknowledgement)   \
+        X(interceptor_add_on_consume)           \
         X(topic_conf_new)                       \
         X(topic_conf_get)                       \
         X(topic_conf_set_partitioner_cb)        \

@@ -5,6 +5,7 @@
 #include "bind.h"
 #include "router.h"
 #include "settings.h"
+#include "witness.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,8 +19,10 @@ struct context {
         struct kr_rdkafka lib;
         struct kr_settings settings;
         struct kr_router router;
-        bool started;              /* a client uses the settings, so they do not change any more */
-        rd_kafka_topic_t **forced; /* handles that we hold */
+        struct kr_witness *witness; /* NULL: nobody watches */
+        bool is_producer;
+        bool started;               /* a client uses the settings, so they do not change any more */
+        rd_kafka_topic_t **forced;  /* handles that we hold */
         size_t forced_cnt;
 };
 
@@ -27,6 +30,7 @@ static void context_free(struct context *context)
 {
         kr_settings_release(&context->settings);
         free(context->forced);
+        free(context->witness);
         free(context);
 }
 
@@ -110,9 +114,12 @@ static rd_kafka_resp_err_t on_destroy(rd_kafka_t *rk, void *opaque)
         for (size_t i = 0; i < context->forced_cnt; i++)
                 context->lib.topic_destroy(context->forced[i]);
         context->forced_cnt = 0;
-        if (context->router.policy) /* its threads run until the configuration is freed; the client's log ends here */
+        /* Its threads run until the configuration is freed; the client's log ends here. */
+        if (context->router.policy && context->is_producer)
                 kr_policy_start(context->router.policy, NULL, NULL);
         kr_router_log_totals(&context->router);
+        if (context->witness)
+                kr_witness_log_totals(context->witness);
         context->started = false;
         return RD_KAFKA_RESP_ERR_NO_ERROR;
 }
@@ -121,6 +128,54 @@ static rd_kafka_resp_err_t on_destroy(rd_kafka_t *rk, void *opaque)
 static void log_policy(int level, const char *text, void *opaque)
 {
         kr_router_log(opaque, level, "%s", text);
+}
+
+/* ---- the witness -------------------------------------------------------------------------------------------- */
+
+static rd_kafka_resp_err_t on_send(rd_kafka_t *rk, rd_kafka_message_t *record, void *opaque)
+{
+        (void)rk;
+        kr_witness_note_sent(opaque, record);
+        return RD_KAFKA_RESP_ERR_NO_ERROR;
+}
+
+/* Of each record that was delivered, and of each that failed. */
+static rd_kafka_resp_err_t on_acknowledgement(rd_kafka_t *rk, rd_kafka_message_t *record, void *opaque)
+{
+        (void)rk;
+        kr_witness_look(opaque, record);
+        return RD_KAFKA_RESP_ERR_NO_ERROR;
+}
+
+static rd_kafka_resp_err_t on_consume(rd_kafka_t *rk, rd_kafka_message_t *record, void *opaque)
+{
+        (void)rk;
+        kr_witness_look(opaque, record);
+        return RD_KAFKA_RESP_ERR_NO_ERROR;
+}
+
+static bool is_forced(const char *topic, void *opaque)
+{
+        return kr_settings_forces(opaque, topic);
+}
+
+/* The client works without a witness, too, when there is no memory for it. */
+static void install_witness(struct context *context, rd_kafka_t *rk)
+{
+        if (!context->witness)
+                context->witness = calloc(1, sizeof(*context->witness));
+        if (!context->witness)
+                return;
+        context->witness->router = &context->router;
+        context->witness->is_producer = context->is_producer;
+        context->witness->is_forced = is_forced;
+        context->witness->opaque = &context->settings;
+        if (context->is_producer) {
+                context->lib.interceptor_add_on_send(rk, NAME, on_send, context->witness);
+                context->lib.interceptor_add_on_acknowledgement(rk, NAME, on_acknowledgement, context->witness);
+        } else {
+                context->lib.interceptor_add_on_consume(rk, NAME, on_consume, context->witness);
+        }
 }
 
 /* ---- a new client ------------------------------------------------------------------------------------------- */
@@ -210,8 +265,6 @@ static void install_policy(struct context *context, const kr_policy_t *policy, c
         char name[32];
         size_t size = sizeof(name);
 
-        router->policy = policy;
-        kr_settings_source(&context->settings, router->source, sizeof(router->source));
         if (lib->topic_conf_get(topic_conf, "partitioner", name, &size) == RD_KAFKA_CONF_OK)
                 builtin = kr_builtin_find(name);
         if (!builtin)
@@ -248,6 +301,20 @@ static rd_kafka_resp_err_t install_refusal(struct context *context, const char *
         return RD_KAFKA_RESP_ERR__INVALID_ARG;
 }
 
+static void start_router(struct context *context, rd_kafka_t *rk, const rd_kafka_conf_t *conf, const kr_policy_t *policy)
+{
+        struct kr_router *router = &context->router;
+
+        memset(router, 0, sizeof(*router));
+        router->lib = &context->lib;
+        router->rk = rk;
+        router->log_level = log_level_of(&context->lib, conf);
+        router->policy = policy;
+        kr_settings_source(&context->settings, router->source, sizeof(router->source));
+        context->started = true;
+        context->lib.interceptor_add_on_destroy(rk, NAME, on_destroy, context);
+}
+
 static rd_kafka_resp_err_t on_new(rd_kafka_t *rk, const rd_kafka_conf_t *conf, void *opaque, char *errstr,
                                   size_t errstr_size)
 {
@@ -256,23 +323,25 @@ static rd_kafka_resp_err_t on_new(rd_kafka_t *rk, const rd_kafka_conf_t *conf, v
         rd_kafka_topic_conf_t *topic_conf;
         const kr_policy_t *policy;
         struct kr_error err;
+        bool has_witness;
 
-        if (lib->type(rk) != RD_KAFKA_PRODUCER)
+        context->is_producer = lib->type(rk) == RD_KAFKA_PRODUCER;
+        policy = kr_settings_policy(&context->settings, &err);
+        has_witness = policy && kr_settings_witness(&context->settings);
+        if (!context->is_producer && !has_witness)
+                return RD_KAFKA_RESP_ERR_NO_ERROR;
+        start_router(context, rk, conf, policy);
+        if (has_witness)
+                install_witness(context, rk);
+        if (!context->is_producer)
                 return RD_KAFKA_RESP_ERR_NO_ERROR;
         topic_conf = lib->conf_get_default_topic_conf((rd_kafka_conf_t *)conf);
         if (!topic_conf) { /* the application took it away after conf_init saw to it */
                 topic_conf = lib->topic_conf_new();
                 lib->conf_set_default_topic_conf((rd_kafka_conf_t *)conf, topic_conf);
         }
-        memset(&context->router, 0, sizeof(context->router));
-        context->router.lib = lib;
-        context->router.rk = rk;
-        context->router.log_level = log_level_of(lib, conf);
-        context->started = true;
-        lib->interceptor_add_on_destroy(rk, NAME, on_destroy, context);
         if (context->settings.forced_cnt)
                 lib->interceptor_add_on_thread_start(rk, NAME, on_thread_start, context);
-        policy = kr_settings_policy(&context->settings, &err);
         if (!policy)
                 return install_refusal(context, err.text, conf, topic_conf, errstr, errstr_size);
         install_policy(context, policy, conf, topic_conf);

@@ -46,11 +46,27 @@ static void announce(const struct kr_router *router, const struct kr_route *rout
                               partition_cnt);
 }
 
+/* Of all threads that meet the topic first, one announces it. */
+static __attribute__((noinline)) void note_count(struct kr_router *router, struct kr_route *route, int32_t partition_cnt)
+{
+        int32_t before = atomic_exchange_explicit(&route->partition_cnt, partition_cnt, memory_order_relaxed);
+
+        if (!before)
+                announce(router, route, partition_cnt);
+        else if (before != partition_cnt)
+                atomic_store_explicit(&route->previous_cnt, before, memory_order_relaxed);
+}
+
+static bool reads_schemas(const struct kr_key *key)
+{
+        return key && (key->kind == &kr_key_avro || reads_schemas(key->over));
+}
+
 /*
  * The topic's entry, made when it is new; NULL when there is no room, or while another thread makes one in its place
  * (it may be this topic's: nobody waits, this record is just routed without the cache).
  */
-static struct kr_route *find_by_name(struct kr_router *router, const char *topic, int32_t partition_cnt)
+static struct kr_route *find_by_name(struct kr_router *router, const char *topic)
 {
         uint32_t start = name_hash(topic);
 
@@ -69,13 +85,14 @@ static struct kr_route *find_by_name(struct kr_router *router, const char *topic
                 strcpy(route->topic, topic);
                 route->rule = kr_policy_rule(router->policy, topic);
                 route->has_key_use = route->rule && !kr_key_is_whole(&route->rule->key);
+                route->may_wait = route->rule && router->policy->registries.client && reads_schemas(&route->rule->key);
                 atomic_store_explicit(&route->state, ROUTE_READY, memory_order_release);
-                announce(router, route, partition_cnt);
                 return route;
         }
         if (!atomic_exchange(&router->full, true))
                 kr_router_log(router, LOG_INFO,
-                              "more than %d topics: the next ones are routed the same way, but not logged one by one",
+                              "more than %d topics: the next ones are routed the same way, but neither logged one by one "
+                              "nor watched",
                               KR_ROUTE_CNT);
         return NULL;
 }
@@ -84,8 +101,7 @@ static struct kr_route *find_by_name(struct kr_router *router, const char *topic
  * A handle's address may come to belong to another topic once the handle is destroyed, so it is only the place where to
  * look first: the name is compared each time.
  */
-static struct kr_route *find(struct kr_router *router, const rd_kafka_topic_t *rkt, const char *topic,
-                             int32_t partition_cnt)
+struct kr_route *kr_router_find(struct kr_router *router, const rd_kafka_topic_t *rkt, const char *topic)
 {
         uintptr_t address = (uintptr_t)rkt;
         size_t at = (address >> 6 ^ address >> 14) % KR_ROUTE_CNT;
@@ -96,7 +112,7 @@ static struct kr_route *find(struct kr_router *router, const rd_kafka_topic_t *r
                 if (route && !strcmp(route->topic, topic))
                         return route;
         }
-        route = find_by_name(router, topic, partition_cnt);
+        route = find_by_name(router, topic);
         if (route) {
                 if (atomic_load_explicit(&router->recent[at], memory_order_relaxed))
                         at ^= 1;
@@ -170,10 +186,12 @@ int32_t kr_router_partition(const rd_kafka_topic_t *rkt, const void *key, size_t
 {
         struct kr_router *router = opaque;
         const char *topic = router->lib->topic_name(rkt);
-        struct kr_route *route = find(router, rkt, topic, partition_cnt);
+        struct kr_route *route = kr_router_find(router, rkt, topic);
         const kr_rule_t *rule = route ? route->rule : kr_policy_rule(router->policy, topic);
         int32_t partition;
 
+        if (route && atomic_load_explicit(&route->partition_cnt, memory_order_relaxed) != partition_cnt)
+                note_count(router, route, partition_cnt);
         /* A NULL key arrives only when the user took stickiness away. It is not the policy's business. */
         if (!rule || !key)
                 return router->host(rkt, key, key_len, partition_cnt, router->host_opaque, msg_opaque);

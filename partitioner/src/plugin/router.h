@@ -21,6 +21,9 @@ struct kr_route {
         char topic[250];
         const kr_rule_t *rule;               /* NULL: the policy does not name the topic */
         bool has_key_use;                    /* the rule takes a part of the key: what became of it is counted */
+        bool may_wait;                       /* the rule may have to ask a schema registry */
+        _Atomic int32_t partition_cnt;       /* that the partitioner was last called with; 0: it never was */
+        _Atomic int32_t previous_cnt;        /* the one before; 0 for none */
         _Atomic int32_t refused_cnt;         /* the partition count that was last complained about, 0 for none */
         atomic_bool key_complained;          /* that keys are rejected was said */
         _Atomic uint64_t refused_record_cnt; /* records refused for either reason */
@@ -46,6 +49,9 @@ struct kr_router {
         struct kr_route routes[KR_ROUTE_CNT];            /* by name; entries stay where they are */
         struct kr_route others; /* counts records that came while their topic's entry was made, or when there was no room */
 };
+
+/** @returns the topic's entry, made when it is new; or NULL when there is no room, or another thread is at it. */
+struct kr_route *kr_router_find(struct kr_router *router, const rd_kafka_topic_t *rkt, const char *topic);
 
 /** Routes by the policy. `opaque` is a struct kr_router. */
 kr_partitioner_fn kr_router_partition;

@@ -42,15 +42,17 @@ struct property {
 static bool set_policy(struct kr_settings *settings, const char *value, struct kr_error *err);
 static bool set_hash(struct kr_settings *settings, const char *value, struct kr_error *err);
 static bool set_forced(struct kr_settings *settings, const char *value, struct kr_error *err);
+static bool set_witness(struct kr_settings *settings, const char *value, struct kr_error *err);
 
 /* docs/plugin.md explains each; a test compares. */
 static const struct property properties[] = {
         { "keyroute.policy", "KEYROUTE_POLICY", set_policy },
         { "keyroute.hash", "KEYROUTE_HASH", set_hash },
         { "keyroute.topics.force", NULL, set_forced },
+        { "keyroute.witness", "KEYROUTE_WITNESS", set_witness },
 };
 
-enum { POLICY, HASH, FORCED, PROPERTY_CNT = sizeof(properties) / sizeof(properties[0]) };
+enum { POLICY, HASH, FORCED, WITNESS, PROPERTY_CNT = sizeof(properties) / sizeof(properties[0]) };
 
 /* ---- librdkafka's own partitioners -------------------------------------------------------------------------- */
 
@@ -185,13 +187,26 @@ static const char *environment_value(const char *name)
         return value && *value ? value : NULL;
 }
 
+/* Leaves *is_witness as it is when there is no value. */
+static bool read_witness(bool *is_witness, const char *value, const char *setting, struct kr_error *err)
+{
+        if (value && strcmp(value, "warn") && strcmp(value, "off"))
+                return fail(err, "%s: expected warn or off, not \"%.60s\"", setting, value);
+        if (value)
+                *is_witness = !strcmp(value, "warn");
+        return true;
+}
+
 bool kr_settings_init(struct kr_settings *settings, struct kr_error *err)
 {
         const char *file_variable = properties[POLICY].environment, *hash_variable = properties[HASH].environment;
 
         memset(settings, 0, sizeof(*settings));
+        settings->is_witness_in_environment = true;
         return choose(settings, &settings->environment, environment_value(file_variable),
-                      environment_value(hash_variable), file_variable, hash_variable, err);
+                      environment_value(hash_variable), file_variable, hash_variable, err) &&
+               read_witness(&settings->is_witness_in_environment, environment_value(properties[WITNESS].environment),
+                            properties[WITNESS].environment, err);
 }
 
 const kr_policy_t *kr_settings_policy(const struct kr_settings *settings, struct kr_error *err)
@@ -272,6 +287,28 @@ static bool set_forced(struct kr_settings *settings, const char *value, struct k
         settings->forced = next.forced;
         settings->forced_cnt = next.forced_cnt;
         return true;
+}
+
+bool kr_settings_forces(const struct kr_settings *settings, const char *topic)
+{
+        for (size_t i = 0; i < settings->forced_cnt; i++)
+                if (!strcmp(settings->forced[i], topic))
+                        return true;
+        return false;
+}
+
+static bool set_witness(struct kr_settings *settings, const char *value, struct kr_error *err)
+{
+        value = value && *value ? value : NULL;
+        if (!read_witness(&settings->is_witness, value, properties[WITNESS].name, err))
+                return false;
+        settings->is_witness_set = value;
+        return true;
+}
+
+bool kr_settings_witness(const struct kr_settings *settings)
+{
+        return settings->is_witness_set ? settings->is_witness : settings->is_witness_in_environment;
 }
 
 bool kr_settings_partitioner(struct kr_settings *settings, const char *value, struct kr_error *err)

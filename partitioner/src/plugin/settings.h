@@ -30,6 +30,8 @@ struct kr_settings {
         struct kr_policy_choice environment; /* counts when the properties name none */
         char **forced;                       /* topics whose handles are made first */
         size_t forced_cnt;
+        bool is_witness_set;              /* keyroute.witness is set: is_witness counts, not the environment's */
+        bool is_witness, is_witness_in_environment;
         const struct kr_builtin *builtin; /* the user's own `partitioner`; NULL when none was seen */
 };
 
@@ -39,7 +41,7 @@ typedef enum {
         KR_SET_UNKNOWN  /* not a property of ours */
 } kr_set_t;
 
-/** Reads KEYROUTE_POLICY and KEYROUTE_HASH into empty settings. False with *err. */
+/** Reads KEYROUTE_POLICY, KEYROUTE_HASH and KEYROUTE_WITNESS into empty settings. False with *err. */
 bool kr_settings_init(struct kr_settings *settings, struct kr_error *err);
 void kr_settings_release(struct kr_settings *settings);
 
@@ -55,6 +57,12 @@ bool kr_settings_partitioner(struct kr_settings *settings, const char *value, st
 
 /** @returns the policy that counts, or NULL with *err saying why there is none and what to do. */
 const kr_policy_t *kr_settings_policy(const struct kr_settings *settings, struct kr_error *err);
+
+/** @returns whether records are to be watched (witness.h). */
+bool kr_settings_witness(const struct kr_settings *settings);
+
+/** @returns whether keyroute.topics.force names the topic. */
+bool kr_settings_forces(const struct kr_settings *settings, const char *topic);
 
 /** Writes what named the policy, for logs, such as "keyroute.policy=orders.json". */
 void kr_settings_source(const struct kr_settings *settings, char *buf, size_t size);
