@@ -2,9 +2,12 @@
 #include "cli/command.h"
 #include "cli/follow_run.h"
 #include "cli/interrupt.h"
+#include "decide/library.h"
+#include "decide/preflight.h"
 #include "decide/repair_pass.h"
 #include "job/prepare.h"
 #include "moment.h"
+#include "report/wrap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +19,7 @@ struct args {
         struct rp_policy_args policy;
         struct rp_neighbour_args neighbour;
         int64_t partitions, replication_factor;
-        bool execute, mark;
+        bool execute, mark, allow_librdkafka;
         const char *job, *instance, *from, *on_refused, *include;
         int64_t transaction_ms, timeout_ms, look_back;
         struct rp_list settings;
@@ -57,6 +60,7 @@ static const struct rp_option options[] = {
         RP_TIMEOUT_OPTION(struct args),
         RP_NEIGHBOUR_OPTIONS(struct args),
         RP_CLIENT_OPTIONS(struct args),
+        RP_LIBRARY_OPTION(struct args),
         RP_POLICY_OPTIONS(struct args),
         RP_COMMON_OPTIONS(struct args),
         { 0 },
@@ -146,6 +150,24 @@ static int plan_or_execute(const struct args *args, struct rp_follow_session *se
         return code;
 }
 
+/* What is known against the librdkafka in use: refused, or told once. */
+static rp_err_t check_library(const struct args *args, struct rp_error *err)
+{
+        struct rp_findings findings = { 0 };
+
+        rp_preflight_library(rp_client_version_number(), rp_client_version(), RP_LIBRARY_WRITE | RP_LIBRARY_GROUP,
+                             args->allow_librdkafka, &findings);
+        for (size_t i = 0; i < findings.cnt; i++) {
+                if (findings.items[i].severity == RP_FINDING_REFUSAL)
+                        return rp_fail(err, RP_ERR_USAGE, "%s", findings.items[i].text);
+                if (args->execute && !args->common.quiet) {
+                        fputs("repartition follow: ", stderr);
+                        rp_wrap(stderr, findings.items[i].text, 20, 8);
+                }
+        }
+        return RP_OK;
+}
+
 static int run(void *raw, char **operands, int operand_cnt)
 {
         struct args *args = raw;
@@ -172,7 +194,7 @@ static int run(void *raw, char **operands, int operand_cnt)
         snprintf(by, sizeof(by), "host %s, process %ld", host, (long)getpid());
         rp_follow_default_name(job, sizeof(job), config.source, config.target);
         rp_job_default_name(rewrite_job, sizeof(rewrite_job), config.source, config.target ? config.target : "");
-        if (check(args, &config, policy, &err) != RP_OK || read_include(args, &session.include, &err) != RP_OK ||
+        if (check_library(args, &err) != RP_OK || check(args, &config, policy, &err) != RP_OK || read_include(args, &session.include, &err) != RP_OK ||
             rp_client_config_read(&client, args->client.config_file, args->client.properties.items,
                                   args->client.properties.cnt, args->client.bootstrap, &err) != RP_OK)
                 code = rp_die("follow", &err);

@@ -124,10 +124,11 @@ static void look_at_codec(const struct rp_facts *facts, const struct rp_topic_fa
                                "without: use one that has it", topic->name, codecs[i], facts->library_name);
 }
 
-void rp_preflight_library(uint32_t library, const char *name, bool is_allowed, struct rp_findings *findings)
+void rp_preflight_library(uint32_t library, const char *name, unsigned uses, bool is_allowed,
+                          struct rp_findings *findings)
 {
         const struct rp_library_flaw *flaws[4];
-        size_t cnt = library ? rp_library_flaws(library, RP_LIBRARY_WRITE, flaws, 4) : 0;
+        size_t cnt = library ? rp_library_flaws(library, uses, flaws, 4) : 0;
 
         for (size_t i = 0; i < cnt; i++) {
                 if (flaws[i]->is_fatal && !is_allowed)
@@ -261,7 +262,7 @@ static void look_at_records(const struct rp_facts *facts, struct rp_findings *fi
 void rp_preflight(const struct rp_facts *facts, struct rp_findings *findings)
 {
         *findings = (struct rp_findings){ 0 };
-        rp_preflight_library(facts->library, facts->library_name, facts->library_is_allowed, findings);
+        rp_preflight_library(facts->library, facts->library_name, RP_LIBRARY_WRITE, facts->library_is_allowed, findings);
         look_at_topics(facts, findings);
         look_at_rights(facts, findings);
         look_at_codec(facts, &facts->source, findings);

@@ -73,7 +73,8 @@ void rp_findings_add(struct rp_findings *findings, rp_severity_t severity, const
         __attribute__((format(printf, 4, 5)));
 
 /** What is known against this librdkafka for writing; 0: it is not judged. */
-void rp_preflight_library(uint32_t library, const char *name, bool is_allowed, struct rp_findings *findings);
+void rp_preflight_library(uint32_t library, const char *name, unsigned uses, bool is_allowed,
+                          struct rp_findings *findings);
 
 void rp_preflight(const struct rp_facts *facts, struct rp_findings *findings);
 

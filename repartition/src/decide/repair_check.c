@@ -1,5 +1,7 @@
 #include "decide/repair_check.h"
 
+#include "decide/library.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -135,7 +137,7 @@ void rp_repair_check(const struct rp_repair_facts *facts, struct rp_findings *fi
 {
         *findings = (struct rp_findings){ 0 };
         look_at_topic(facts, findings);
-        rp_preflight_library(facts->library, facts->library_name, facts->library_is_allowed, findings);
+        rp_preflight_library(facts->library, facts->library_name, RP_LIBRARY_WRITE, facts->library_is_allowed, findings);
         if (facts->tombstones)
                 look_at_tombstones(facts, findings);
         else
