@@ -59,6 +59,9 @@ bool rp_client_is_secured(const struct rp_client *client);
 /** First version with fetch.queue.backoff.ms, which lets a client with small queues read at full speed. */
 #define RP_RDKAFKA_2_2_0 0x02020000
 
+/** First version that can close a cooperative member of a group before its first assignment. */
+#define RP_RDKAFKA_2_3_0 0x02030000
+
 /** Kinds of things that Kafka grants rights on. */
 enum rp_resource { RP_RESOURCE_TOPIC, RP_RESOURCE_GROUP, RP_RESOURCE_TRANSACTIONAL_ID, RP_RESOURCE_CLUSTER, RP_RESOURCE_CNT };
 

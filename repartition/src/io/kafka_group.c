@@ -40,6 +40,7 @@ struct kafka_group {
         size_t pending_cnt, pending_cap;
         rp_group_what_t pending_what;
         bool is_pending, is_leaving;
+        bool has_joined, was_assigned; /* asked to join; got an assignment, be it an empty one */
         int64_t unknown_since_ms; /* when the topic first seemed to be gone; 0: it is there */
         struct rp_error failure;  /* of a callback */
         int timeout_ms;
@@ -99,6 +100,7 @@ static void on_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t what, rd_kafka_topi
         bool is_assigned = what == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS;
         const char *protocol = rd_kafka_rebalance_protocol(rk);
 
+        group->was_assigned |= is_assigned;
         if (!protocol || strcmp(protocol, "COOPERATIVE") != 0) { /* leaving before anything was joined */
                 rd_kafka_assign(rk, NULL);
         } else if (group->is_leaving || !list->cnt) {
@@ -534,11 +536,22 @@ static int64_t group_end(struct rp_group *base, int32_t partition)
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */
 
+/*
+ * Before 2.3.0 librdkafka ends the process when it destroys a cooperative member that has joined and got no assignment yet
+ * (an assertion in its sticky assignor). Such a one is left to the process's end, which is near.
+ */
+static bool must_not_be_destroyed(const struct kafka_group *group)
+{
+        return group->has_joined && !group->was_assigned && rd_kafka_version() < RP_RDKAFKA_2_3_0;
+}
+
 static void group_free(struct rp_group *base)
 {
         struct kafka_group *group = self(base);
 
         drop_batch(group);
+        if (must_not_be_destroyed(group))
+                return; /* with all that its callbacks may still touch */
         if (group->queue)
                 rd_kafka_queue_destroy(group->queue);
         rp_client_close(&group->client);
@@ -622,6 +635,7 @@ static rp_err_t join(struct kafka_group *group, const struct rp_kafka_group_conf
         rd_kafka_topic_partition_list_add(topics, group->topic, RD_KAFKA_PARTITION_UA);
         rp_client_needs(&group->client, RP_RESOURCE_GROUP, "Read", group->name);
         rp_client_needs(&group->client, RP_RESOURCE_TOPIC, "Read", group->topic);
+        group->has_joined = true;
         kerr = rd_kafka_subscribe(group->client.rk, topics);
         rd_kafka_topic_partition_list_destroy(topics);
         return kerr ? rp_fail_resp(err, &group->client, kerr, "cannot join group \"%s\"", group->name) : RP_OK;
