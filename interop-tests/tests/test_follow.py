@@ -287,6 +287,10 @@ def test_a_zombie_shows_nothing_after_its_partitions_were_given_away(kafka, topi
     assert zombie.poll() is None and other.poll() is None  # it joined again
     while holders(kafka, job) < 2:
         time.sleep(0.1)
+    writer.write(500)
+    await_lag_zero(kafka.bootstrap, source, job, daemons=group)  # and reads again
+    reader2 = Reader(kafka.bootstrap, target, 4)
+    reader2.await_all(writer.written)
     lost = group.end(zombie)["partitions_lost"]
     assert lost == 3
     group.end(other)
