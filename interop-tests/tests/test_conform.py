@@ -1,11 +1,16 @@
 """repartition conform: right programs pass, and each wrong one is told what it does."""
 
 import json
+import os
+import signal
+import subprocess
 import sys
+import time
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import pytest
-from support import DEBIAN_PYTHON, KAFKA_LIB, ROOT, run, unique
+from support import BUILD, DEBIAN_PYTHON, HANG_S, KAFKA_LIB, ROOT, run, unique
 
 # One program with many faults: its first argument picks one.
 PROGRAM = '''
@@ -193,11 +198,31 @@ public class Serialize {
 @pytest.mark.parametrize("command, says", [
     (["./no-such-program"], "cannot run"), (["false"], "ended with 1"), (["true"], "answered 0 of"),
     (["sh", "-c", "kill -9 $$"], "signal 9"), (["sed", "s/.*/what/"], "answer 1 is"),
-    (["sleep", "30"], "did not end in time"), (["yes"], "prints more than"),
+    (["sleep", "30"], "did not end in time"), (["sh", "-c", "exec >&-; sleep 30"], "did not end in time"),
+    (["yes"], "prints more than"),
 ])
 def test_programs_that_do_not_work(repartition, command, says):
     done = repartition("conform", "--partitions", 12, "--timeout-ms", 3000, "--", *command)
     assert done.rc == 2 and says in done.err, done.err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_program_does_not_outlive_us(tmp_path, number):
+    """It runs in a process group of its own, which a terminal's Ctrl-C does not reach."""
+    note = tmp_path / "pids"
+    command = f"sleep 3000 & echo $$ $! > {note}.tmp; mv {note}.tmp {note}; wait"
+    done = subprocess.Popen([BUILD / "repartition", "conform", "--partitions", "12", "--", "sh", "-c", command])
+    while not note.exists():
+        assert done.poll() is None
+        time.sleep(0.05)
+    os.kill(done.pid, number)
+    assert done.wait(HANG_S) in (-number, 128 + number)
+    waits_until = time.monotonic() + HANG_S
+    for pid in note.read_text().split():
+        state = Path(f"/proc/{pid}/stat")
+        while state.exists() and state.read_text().rsplit(")", 1)[1].split()[0] != "Z":  # killed, but not yet gone
+            assert time.monotonic() < waits_until
+            time.sleep(0.05)
 
 
 @pytest.mark.parametrize("args, says", [

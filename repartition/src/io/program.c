@@ -11,10 +11,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 extern char **environ;
+
+enum { LOOK_MS = 10 }; /* between looks at whether a program that closed its output is gone */
 
 /* A file without a name that holds the input, at its start. -1: errno tells. */
 static int make_input(const char *input, size_t len)
@@ -42,7 +45,7 @@ static int make_input(const char *input, size_t len)
 }
 
 /* Starts it in a process group of its own, so that what it started dies with it. @returns an errno. */
-static int start(char *const *argv, int in, int out, pid_t *pid)
+static int start(char *const *argv, int in, int out, const sigset_t *mask, pid_t *pid)
 {
         posix_spawn_file_actions_t actions;
         posix_spawnattr_t attributes;
@@ -52,21 +55,49 @@ static int start(char *const *argv, int in, int out, pid_t *pid)
         posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
         posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
         posix_spawnattr_init(&attributes);
-        posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+        posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+        posix_spawnattr_setsigmask(&attributes, mask);
         rc = posix_spawnp(pid, argv[0], &actions, &attributes, argv, environ);
         posix_spawnattr_destroy(&attributes);
         posix_spawn_file_actions_destroy(&actions);
         return rc;
 }
 
+/* A program that runs, and what may end our waiting for it. */
+struct running {
+        const char *name;
+        pid_t pid;
+        int out;     /* what it prints                                  */
+        int signals; /* readable once a signal that ends us has come    */
+        int64_t deadline_ms;
+};
+
+/* Waits until there is something to read (is_reading), else for LOOK_MS; less if a signal comes or the time is over. */
+static rp_err_t wait_for(const struct running *run, bool is_reading, struct rp_error *err)
+{
+        struct pollfd waits[] = { { .fd = run->signals, .events = POLLIN }, { .fd = run->out, .events = POLLIN } };
+        int64_t left;
+        int rc;
+
+        do {
+                left = run->deadline_ms - rp_clock_ms();
+                rc = poll(waits, is_reading ? 2 : 1, left < 0 ? 0 : is_reading || left < LOOK_MS ? (int)left : LOOK_MS);
+        } while (rc < 0 && errno == EINTR);
+        if (rc < 0)
+                return rp_fail(err, RP_ERR_FATAL, "cannot wait for \"%.200s\": %s", run->name, strerror(errno));
+        if (waits[0].revents)
+                return rp_fail(err, RP_ERR_USAGE, "\"%.200s\" was stopped by a signal to us", run->name);
+        if (left <= 0 || (is_reading && !rc))
+                return rp_fail(err, RP_ERR_USAGE, "\"%.200s\" did not end in time and was stopped", run->name);
+        return RP_OK;
+}
+
 /* Reads until the other end closes. */
-static rp_err_t read_all(int fd, int64_t deadline_ms, const char *name, struct rp_program_output *out, struct rp_error *err)
+static rp_err_t read_all(const struct running *run, struct rp_program_output *out, struct rp_error *err)
 {
         size_t len = 0, size = 0;
 
         for (;;) {
-                struct pollfd waits = { .fd = fd, .events = POLLIN };
-                int64_t left = deadline_ms - rp_clock_ms();
                 ssize_t got;
 
                 if (len + 1 >= size) {
@@ -74,23 +105,55 @@ static rp_err_t read_all(int fd, int64_t deadline_ms, const char *name, struct r
                         char *text = more <= RP_PROGRAM_OUTPUT_MAX ? realloc(out->text, more) : NULL;
 
                         if (!text)
-                                return rp_fail(err, RP_ERR_USAGE, "\"%.200s\" prints more than %d MB", name,
+                                return rp_fail(err, RP_ERR_USAGE, "\"%.200s\" prints more than %d MB", run->name,
                                                RP_PROGRAM_OUTPUT_MAX >> 20);
                         out->text = text;
                         size = more;
                 }
-                if (left <= 0 || poll(&waits, 1, (int)left) == 0)
-                        return rp_fail(err, RP_ERR_USAGE, "\"%.200s\" did not end in time and was stopped", name);
-                got = read(fd, out->text + len, size - len - 1);
+                if (wait_for(run, true, err) != RP_OK)
+                        return err->code;
+                got = read(run->out, out->text + len, size - len - 1);
                 if (got < 0 && errno == EINTR)
                         continue;
                 if (got < 0)
-                        return rp_fail(err, RP_ERR_FATAL, "cannot read what \"%.200s\" prints: %s", name, strerror(errno));
+                        return rp_fail(err, RP_ERR_FATAL, "cannot read what \"%.200s\" prints: %s", run->name, strerror(errno));
                 len += (size_t)got;
                 out->text[len] = '\0';
                 if (!got)
                         return RP_OK;
         }
+}
+
+/* Until it is gone: it may go on for long after it closed its output. */
+static rp_err_t reap(const struct running *run, int *status, struct rp_error *err)
+{
+        while (waitpid(run->pid, status, WNOHANG) != run->pid)
+                if (wait_for(run, false, err) != RP_OK)
+                        return err->code;
+        return RP_OK;
+}
+
+static rp_err_t check_status(const char *name, int status, struct rp_error *err)
+{
+        if (WIFSIGNALED(status))
+                return rp_fail(err, RP_ERR_USAGE, "\"%.200s\" was ended by signal %d", name, WTERMSIG(status));
+        if (WEXITSTATUS(status))
+                return rp_fail(err, RP_ERR_USAGE, "\"%.200s\" ended with %d%s", name, WEXITSTATUS(status),
+                               WEXITSTATUS(status) == 127 ? ": is it there, and may it be run?" : "");
+        return RP_OK;
+}
+
+/* Reads it to its end, or ends it. */
+static rp_err_t attend(const struct running *run, struct rp_program_output *out, struct rp_error *err)
+{
+        int status = 0;
+
+        if (read_all(run, out, err) == RP_OK && reap(run, &status, err) == RP_OK)
+                return check_status(run->name, status, err);
+        kill(-run->pid, SIGKILL);
+        while (waitpid(run->pid, &status, 0) < 0 && errno == EINTR)
+                ;
+        return err->code;
 }
 
 static rp_err_t split_lines(struct rp_program_output *out, struct rp_error *err)
@@ -118,39 +181,43 @@ static rp_err_t split_lines(struct rp_program_output *out, struct rp_error *err)
 rp_err_t rp_program_run(char *const *argv, const char *input, size_t input_len, int timeout_ms,
                         struct rp_program_output *out, struct rp_error *err)
 {
-        int in = make_input(input, input_len), ends[2], rc, status = 0;
-        pid_t pid;
+        struct running run = { .name = argv[0], .out = -1, .signals = -1, .deadline_ms = rp_clock_ms() + timeout_ms };
+        int in = make_input(input, input_len), ends[2] = { -1, -1 };
+        sigset_t ending, before;
+        rp_err_t rc;
 
         *out = (struct rp_program_output){ 0 };
-        if (in < 0 || pipe2(ends, O_CLOEXEC) < 0) {
-                rc = errno;
-                if (in >= 0)
-                        close(in);
-                return rp_fail(err, RP_ERR_FATAL, "cannot prepare the input of \"%.200s\": %s", argv[0], strerror(rc));
+        /* A terminal's Ctrl-C does not reach its group. So what would end us waits until the program has been ended. */
+        sigemptyset(&ending);
+        sigaddset(&ending, SIGINT);
+        sigaddset(&ending, SIGTERM);
+        sigaddset(&ending, SIGHUP);
+        pthread_sigmask(SIG_BLOCK, &ending, &before);
+        run.signals = signalfd(-1, &ending, SFD_CLOEXEC);
+        if (in < 0 || run.signals < 0 || pipe2(ends, O_CLOEXEC) < 0) {
+                rc = rp_fail(err, RP_ERR_FATAL, "cannot prepare the input of \"%.200s\": %s", argv[0], strerror(errno));
+        } else {
+                int failed = start(argv, in, ends[1], &before, &run.pid);
+
+                close(ends[1]);
+                ends[1] = -1;
+                run.out = ends[0];
+                rc = failed ? rp_fail(err, RP_ERR_USAGE, "cannot run \"%.200s\": %s", argv[0], strerror(failed))
+                            : attend(&run, out, err);
         }
-        rc = start(argv, in, ends[1], &pid);
-        close(in);
-        close(ends[1]);
-        if (rc) {
-                close(ends[0]);
-                return rp_fail(err, RP_ERR_USAGE, "cannot run \"%.200s\": %s", argv[0], strerror(rc));
-        }
-        rc = (int)read_all(ends[0], rp_clock_ms() + timeout_ms, argv[0], out, err);
-        close(ends[0]);
-        if (rc != RP_OK)
-                kill(-pid, SIGKILL);
-        while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-                ;
-        if (rc == RP_OK && WIFSIGNALED(status))
-                rc = (int)rp_fail(err, RP_ERR_USAGE, "\"%.200s\" was ended by signal %d", argv[0], WTERMSIG(status));
-        else if (rc == RP_OK && WEXITSTATUS(status))
-                rc = (int)rp_fail(err, RP_ERR_USAGE, "\"%.200s\" ended with %d%s", argv[0], WEXITSTATUS(status),
-                                  WEXITSTATUS(status) == 127 ? ": is it there, and may it be run?" : "");
+        for (size_t i = 0; i < 2; i++)
+                if (ends[i] >= 0)
+                        close(ends[i]);
+        if (run.signals >= 0)
+                close(run.signals);
+        if (in >= 0)
+                close(in);
         if (rc == RP_OK)
-                rc = (int)split_lines(out, err);
+                rc = split_lines(out, err);
         if (rc != RP_OK)
                 rp_program_output_release(out);
-        return (rp_err_t)rc;
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        return rc;
 }
 
 void rp_program_output_release(struct rp_program_output *out)
