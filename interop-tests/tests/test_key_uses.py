@@ -1,10 +1,12 @@
 """Keys of which a part routes: what the tool shows of a schema, and what audit finds in a topic of framed keys."""
 
 import json
+import os
+import shutil
 import struct
 
 import pytest
-from support import run
+from support import BUILD, run
 
 SCHEMA = {"type": "record", "name": "K", "fields": [
     {"name": "n", "type": "int"},
@@ -37,6 +39,28 @@ def test_schema_show_refuses_plainly(repartition, schema, tmp_path):
     assert 'K has no field "d"' in repartition("schema", "show", schema, "--field", "d").ends_with(2).err
     assert "cannot read the schema file" in repartition("schema", "show", tmp_path / "none").ends_with(2).err
     assert 'expected "show FILE"' in repartition("schema", "print", schema).ends_with(2).err
+
+
+def test_names_that_no_policy_can_hold(repartition, schema):
+    for args in ([b"\xff.avsc"], [schema, "--field", b"\xff"], [schema, "--reader", b"\xff"], [schema, "--as", b"\xff"],
+                 ["7", "--registry", b"http://\xff"], ["7", "--registry", "http://127.0.0.1:1", "--registry-ca", b"\xff"]):
+        args = [os.fsdecode(arg) if isinstance(arg, bytes) else arg for arg in args]
+        assert "is no UTF-8: a policy cannot name it" in repartition("schema", "show", *args).ends_with(2).err
+
+
+def test_the_part_for_schemas_is_found_beside_the_program_and_not_in_the_current_folder(schema, tmp_path):
+    """Through PATH a program knows itself by a bare name."""
+    (tmp_path / "keyroute-schemas.so").write_text("somebody else's")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "link").symlink_to(BUILD / "repartition")
+    for name, path in (("repartition", BUILD), ("link", tmp_path / "bin")):
+        done = run(name, "schema", "show", schema, "--field", "z", env={"PATH": path, "KEYROUTE_SCHEMAS": None}, cwd=tmp_path)
+        assert "take  z: long" in done.ok().out
+    alone = tmp_path / "bin" / "alone"
+    shutil.copy(BUILD / "repartition", alone)
+    done = run("alone", "schema", "show", schema, "--field", "z", env={"PATH": alone.parent, "KEYROUTE_SCHEMAS": None},
+               cwd=tmp_path).ends_with(2)
+    assert f"not beside {alone} nor known to the loader (keyroute-schemas.so: cannot open" in done.err
 
 
 def framed(schema_id, text):

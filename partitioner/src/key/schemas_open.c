@@ -2,10 +2,12 @@
 #include "schemas.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define OBJECT "keyroute-schemas.so"
 
@@ -28,14 +30,35 @@ static const struct kr_schemas *try_open(const char *path, char *why, size_t siz
         return NULL;
 }
 
+/*
+ * The file that this code was loaded from, or "". Of the program itself dladdr knows no more than argv[0]: through PATH
+ * that is a bare name, which would be looked for in the current folder, where anybody may have put something.
+ */
+static void find_self(char *path, size_t size)
+{
+        struct link_map *object = NULL;
+        Dl_info self;
+        ssize_t len;
+
+        *path = '\0';
+        if (!dladdr1((void *)&opened, &self, (void **)&object, RTLD_DL_LINKMAP))
+                return;
+        if (object && object->l_name && *object->l_name) {
+                snprintf(path, size, "%s", object->l_name);
+                return;
+        }
+        len = readlink("/proc/self/exe", path, size - 1);
+        path[len > 0 ? len : 0] = '\0';
+}
+
 static const struct kr_schemas *search(struct kr_error *err)
 {
         /* Installed beside the plugin; for the tool in ../lib of it; in a build tree one above the tests. */
         static const char *const beside[] = { "/" OBJECT, "/../lib/" OBJECT, "/../" OBJECT };
         const char *named = getenv("KEYROUTE_SCHEMAS");
         const struct kr_schemas *schemas = NULL;
-        char path[4096], why[256] = "not found";
-        Dl_info self;
+        char self[4096], path[sizeof(self) + 64], why[256] = "not found";
+        const char *slash;
 
         if (named && *named) {
                 schemas = try_open(named, why, sizeof(why));
@@ -43,14 +66,11 @@ static const struct kr_schemas *search(struct kr_error *err)
                         snprintf(err->text, sizeof(err->text), "cannot open KEYROUTE_SCHEMAS=%.200s: %.200s", named, why);
                 return schemas;
         }
-        if (dladdr((void *)&opened, &self) && self.dli_fname) {
-                const char *slash = strrchr(self.dli_fname, '/');
-                int len = slash ? (int)(slash - self.dli_fname) : 0;
-
-                for (size_t i = 0; i < sizeof(beside) / sizeof(beside[0]) && !schemas; i++) {
-                        snprintf(path, sizeof(path), "%.*s%s", slash ? len : 1, slash ? self.dli_fname : ".", beside[i]);
-                        schemas = try_open(path, why, sizeof(why));
-                }
+        find_self(self, sizeof(self));
+        slash = strrchr(self, '/');
+        for (size_t i = 0; slash && i < sizeof(beside) / sizeof(beside[0]) && !schemas; i++) {
+                snprintf(path, sizeof(path), "%.*s%s", (int)(slash - self), self, beside[i]);
+                schemas = try_open(path, why, sizeof(why));
         }
         if (!schemas)
                 schemas = try_open(OBJECT, why, sizeof(why));
@@ -58,7 +78,7 @@ static const struct kr_schemas *search(struct kr_error *err)
                 snprintf(err->text, sizeof(err->text),
                          "Avro keys need " OBJECT ", which is not beside %.150s nor known to the loader (%.150s); install it "
                          "there, or name it in the environment's KEYROUTE_SCHEMAS",
-                         self.dli_fname ? self.dli_fname : "this program", why);
+                         *self ? self : "this program", why);
         return schemas;
 }
 

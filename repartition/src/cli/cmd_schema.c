@@ -126,6 +126,32 @@ static bool is_asked(const struct args *args)
         return args->registries.cnt || args->policy_file;
 }
 
+/* What the arguments name goes into a policy, which is JSON and holds no other bytes. */
+static rp_err_t check_text(const char *text, struct rp_error *err)
+{
+        json_t *json = text ? json_string(text) : json_null();
+
+        if (!json)
+                return rp_fail(err, RP_ERR_USAGE, "\"%.200s\" is no UTF-8: a policy cannot name it", text);
+        json_decref(json);
+        return RP_OK;
+}
+
+static rp_err_t check_texts(const struct args *args, const char *what, struct rp_error *err)
+{
+        const char *const texts[] = { what, args->as, args->reader_file, args->ca_file };
+        const struct rp_list *const lists[] = { &args->fields, &args->registries };
+
+        for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+                if (check_text(texts[i], err) != RP_OK)
+                        return err->code;
+        for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+                for (size_t j = 0; j < lists[i]->cnt; j++)
+                        if (check_text(lists[i]->items[j], err) != RP_OK)
+                                return err->code;
+        return RP_OK;
+}
+
 static rp_err_t check_args(const struct args *args, const char *what, struct rp_error *err)
 {
         if (is_asked(args) && !is_schema_name(what))
@@ -146,7 +172,7 @@ static const kr_rule_t *find_rule(const struct args *args, const char *what, kr_
 {
         struct rp_policy_args policy_args = { .policy_file = args->policy_file };
 
-        if (check_args(args, what, err) != RP_OK)
+        if (check_texts(args, what, err) != RP_OK || check_args(args, what, err) != RP_OK)
                 return NULL;
         if (!args->policy_file) {
                 *policy = make_policy(args, is_asked(args) ? NULL : what, err);
