@@ -37,6 +37,7 @@ RULES = {
     "known": {"key": {"use": "payload", "known-ids": [7]}},
     "wide": {"key": {"use": "payload", "id-bytes": 8}},
     "windowed": {"key": {"use": "windowed", "form": "time", "over": "payload"}},
+    "time": {"key": {"use": "windowed"}},
     "strict": {"key": {"use": "windowed", "form": "session", "missing": "reject"}},
     "nested": {"key": {"use": "field", "delimiter": "|", "index": 1, "over": {"use": "tag", "over": "payload"}}},
 }

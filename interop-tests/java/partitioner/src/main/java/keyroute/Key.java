@@ -106,7 +106,7 @@ interface Key {
     }
 
     private static Key windowed(Node at) {
-        String form = at.text("form", "");
+        String form = at.text("form", "time");
         int tail = form.equals("time") ? 8 : form.equals("store") ? 12 : form.equals("session") ? 16 : 0;
         if (tail == 0) {
             throw at.error("no form \"" + form + "\": time, store or session");
