@@ -14,7 +14,7 @@ def test_policies_of_the_policy_page_are_good(repartition, tmp_path):
     documents = re.findall(r"```json\n(.*?)```", POLICY_DOC, re.S) + re.findall(r"`(\{\"keyroute\".*?\})`", POLICY_DOC)
     assert len(documents) >= 3
     for name, text in {  # that they name
-            "registry.password": "secret\n", "company-ca.pem": "",
+            "registry.password": "secret\n", "company-ca.pem": "-----BEGIN CERTIFICATE-----\n",
             "order-key.avsc": json.dumps({"type": "record", "name": "Key", "fields": [
                 {"name": "customer", "type": {"type": "record", "name": "Customer", "fields": [
                     {"name": "id", "type": "string"}]}}]})}.items():

@@ -444,12 +444,15 @@ static void test_wrong_policies(void **state)
                 { REGISTRY("'urls':['http://h'],'waits_ms':1"), "unknown field \"waits_ms\"; did you mean \"wait_ms\"?" },
                 { REGISTRY("'urls':['http://h'],'wait_ms':-1"), "wait_ms: expected a whole number from 0 to 60000" },
                 { REGISTRY("'urls':['http://h'],'ca':'/no/such'"), "main.ca: cannot read /no/such: No such file" },
+                { REGISTRY("'urls':['http://h'],'ca':'/dev/null'"), "main.ca: /dev/null is no regular file" },
                 { REGISTRY("'urls':['http://h'],'auth':{}"), "expected one of \"basic\" and \"bearer\"" },
                 { REGISTRY("'urls':['http://h'],'auth':{'bearer':'hush'}"), "a secret never stands in a policy" },
                 { REGISTRY("'urls':['http://h'],'auth':{'bearer':{'env':'NOT_SET'}}"), "auth.bearer: the environment's NOT_SET is not set" },
                 { REGISTRY("'urls':['http://h'],'auth':{'bearer':{'file':'/no/such'}}"), "cannot read the file /no/such" },
                 { REGISTRY("'urls':['http://h'],'auth':{'bearer':{'file':'/tmp'}}"), "the file /tmp is no regular file" },
                 { REGISTRY("'urls':['http://h'],'auth':{'basic':{'user':'u'}}"), "auth.basic.password: is missing" },
+                { REGISTRY("'urls':['http://h'],'auth':{'basic':{'user':'u:hush','password':{'env':'PATH'}}}"),
+                  "auth.basic.user: a user's name has no \":\"" },
                 { KEY("'schema':{'registry':'main','frame':'none'}"), "need a \"subject\"" },
                 { KEY("'schema':{'registry':'main','version':1}"), "schema.version: is of a \"subject\"" },
                 { KEY("'schema':{'registry':'main','subject':'s','version':'newest'}"), "expected \"latest\" or the number" },
@@ -470,6 +473,28 @@ static void test_wrong_policies(void **state)
                 if (!strstr(err.text, wrong[i][1]))
                         fail_msg("expected \"%s\" in: %s", wrong[i][1], err.text);
                 assert_null(strstr(err.text, "hush"));
+        }
+}
+
+static void test_wrong_files(void **state)
+{
+        struct kr_error err;
+        char text[1000];
+
+        (void)state;
+        snprintf(text, sizeof(text), REGISTRY("'urls':['http://h'],'ca':'%s'"), file_write("ca.pem", "{}\n"));
+        assert_null(registry_parse(&err, text));
+        assert_non_null(strstr(err.text, "ca.pem holds no certificate in PEM"));
+        /* Half of a secret would be sent as one. */
+        for (int len = 8190; len < 8300; len += len < 8194 ? 1 : 100) {
+                kr_policy_t *policy;
+
+                snprintf(text, sizeof(text), REGISTRY("'urls':['http://h'],'auth':{'bearer':{'file':'%s'}}"),
+                         file_write("token", "%0*d\nnot part of it", len, 1));
+                policy = registry_parse(&err, text);
+                if (policy ? len >= 8192 : len < 8192 || !strstr(err.text, "token is too long"))
+                        fail_msg("%d bytes: %s", len, policy ? "taken" : err.text);
+                kr_policy_free(policy);
         }
 }
 
@@ -538,6 +563,7 @@ int main(void)
                 TEST(test_auth),
                 TEST(test_credentials_stay_with_their_host),
                 TEST(test_wrong_policies),
+                TEST(test_wrong_files),
                 TEST(test_fingerprint),
                 TEST(test_fork),
         };

@@ -50,8 +50,11 @@ bool kr_secret_read(const struct kr_secret *secret, char *out, struct kr_error *
                 if (!file)
                         return snprintf(err->text, sizeof(err->text), "cannot read %.300s: %s", where, strerror(errno)), false;
                 setvbuf(file, NULL, _IONBF, 0); /* no second copy of the secret in the heap */
-                len = fread(out, 1, KR_SECRET_SIZE - 1, file);
+                len = fread(out, 1, KR_SECRET_SIZE, file);
                 fclose(file);
+                if (len == KR_SECRET_SIZE && !memchr(out, '\n', len))
+                        return snprintf(err->text, sizeof(err->text), "%.300s is too long", where), false;
+                len -= len == KR_SECRET_SIZE;
                 return check_secret_text(out, len, where, err);
         }
         snprintf(where, sizeof(where), "%s %s", secret->env ? "the environment's" : "the user",
@@ -126,7 +129,10 @@ static bool parse_auth(struct kr_registry_conf *conf, const struct kr_json *at, 
         conf->auth = KR_AUTH_BASIC;
         user_at = kr_json_member(&basic_at, "user");
         password_at = kr_json_member(&basic_at, "password");
-        return parse_secret(&conf->user, &user_at, true, err) && parse_secret(&conf->secret, &password_at, false, err);
+        if (!parse_secret(&conf->user, &user_at, true, err) || !parse_secret(&conf->secret, &password_at, false, err))
+                return false;
+        return !conf->user.text || !strchr(conf->user.text, ':') ||
+               kr_json_fail(&user_at, err, "a user's name has no \":\": what stands behind it would be taken for the password");
 }
 
 /* ---- registries ------------------------------------------------------------------------------------------------ */
@@ -187,11 +193,25 @@ static bool parse_number(const struct kr_json *at, const char *name, int64_t min
 
 static bool parse_ca(struct kr_registry_conf *conf, const struct kr_json *at, struct kr_error *err)
 {
+        char line[256];
+        bool found = false;
+        struct stat st;
+        FILE *file;
+
         if (!at->value)
                 return true;
         conf->ca = kr_json_path(at, err);
-        return conf->ca && (!access(conf->ca, R_OK) || kr_json_fail(at, err, "cannot read %.200s: %s", conf->ca,
-                                                                    strerror(errno)));
+        if (!conf->ca)
+                return false;
+        if (!stat(conf->ca, &st) && !S_ISREG(st.st_mode))
+                return kr_json_fail(at, err, "%.200s is no regular file", conf->ca);
+        file = fopen(conf->ca, "rb");
+        if (!file)
+                return kr_json_fail(at, err, "cannot read %.200s: %s", conf->ca, strerror(errno));
+        while (!found && fgets(line, sizeof(line), file))
+                found = !strncmp(line, "-----BEGIN ", 11) && strstr(line, "CERTIFICATE-----");
+        fclose(file);
+        return found || kr_json_fail(at, err, "%.200s holds no certificate in PEM", conf->ca);
 }
 
 static bool parse_registry(struct kr_registry_conf *conf, const struct kr_json *at, struct kr_error *err)
