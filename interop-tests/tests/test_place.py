@@ -369,6 +369,7 @@ def test_bad_current_files(place, tmp_path, content, message):
     (["--partitions", 12, "--capacity", "a"], '--capacity: expected pairs such as site-a=6,site-b=1.5, got "a"'),
     (["--partitions", 12, "--capacity", "a=1,,b=1"], '--capacity: expected pairs such as site-a=6,site-b=1.5, got ""'),
     (["--partitions", 12, "--capacity", "a=1,a=2"], '--capacity: "a" is there twice'),
+    (["--partitions", 12, "--capacity", "a\udcff=1,b=2"], '--capacity: "a\udcff" is no UTF-8'),
     (["--partitions", 12, "--capacity", "a=-1"],
      '--capacity: "a": expected a number from 0 to 1000000 with at most six decimals, got "-1"'),
     (["--partitions", 12, "--capacity", "a=0,b=0.000"], "--capacity: every capacity is 0: no location is left"),
@@ -391,6 +392,7 @@ def test_bad_current_files(place, tmp_path, content, message):
      'partition 0 of topic "orders" has 2 replicas, and there are 1 brokers with capacity to put them on'),
     (["--assignment", "NOW", "--racks", "1=a"],
      "broker 1 has a rack and broker 2 has none: give the racks of all by --racks, or --ignore-racks"),
+    (["--assignment", "NOW", "--racks", "1=\udcff"], '--racks: "\udcff" is no UTF-8'),
     (["--assignment", "NOW", "--racks", "x=a"], '--racks: expected a broker\'s number, got "x"'),
     (["--assignment", "NOW", "--racks", "1=a,2=b", "--ignore-racks"], "--racks and --ignore-racks exclude each other"),
 ])

@@ -5,6 +5,7 @@
 #include <keyroute.h>
 
 #include <inttypes.h>
+#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,6 +67,14 @@ bool rp_broker_id_parse(const char *text, int32_t *id)
         return value <= INT32_MAX;
 }
 
+static bool is_utf8(const char *text)
+{
+        json_t *json = json_string(text);
+
+        json_decref(json);
+        return json;
+}
+
 /* One NAME=VALUE of a list that commas divide. Cut in place. */
 static rp_err_t split_pair(char *pair, char **value, const struct rp_named_list *list, const char *option,
                            const char *example, struct rp_error *err)
@@ -76,6 +85,8 @@ static rp_err_t split_pair(char *pair, char **value, const struct rp_named_list 
         *(*value)++ = '\0';
         if (strpbrk(pair, "\t\r\n"))
                 return rp_fail(err, RP_ERR_USAGE, "%s: a name has no tabs and line ends", option);
+        if (!is_utf8(pair) || !is_utf8(*value)) /* JSON, the form of all results, holds no other bytes */
+                return rp_fail(err, RP_ERR_USAGE, "%s: \"%.60s\" is no UTF-8", option, is_utf8(pair) ? *value : pair);
         if (rp_named_find(list, pair))
                 return rp_fail(err, RP_ERR_USAGE, "%s: \"%.60s\" is there twice", option, pair);
         return RP_OK;
