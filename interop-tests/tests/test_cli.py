@@ -355,7 +355,7 @@ def test_sandbox_ends_by_itself_and_can_be_quiet(repartition):
     (["--topic", "orders:99999999999999999999"], "--topic: expected 1 to 10000 partitions"),
     (["--topic", "a:1", "--topic", "a:2"], 'cannot make topic "a"'),
     (["--brokers", "21"], "--brokers: expected a whole number from 1 to 20"),
-    (["--address-file", "/nonexistent/file"], "/nonexistent/file: cannot write the address: No such file or directory"),
+    (["--address-file", "/nonexistent/file"], "/nonexistent/file: cannot write a file beside it: No such file or directory"),
     (["operand"], "takes no operands, got 1"),
 ])
 def test_sandbox_refuses(repartition, args, message):

@@ -153,6 +153,17 @@ def test_reports_for_build_servers(repartition, program, tmp_path):
     assert tap[1] == f"1..{suite.get('tests')}" and sum(line.startswith("not ok") for line in tap) == failed
 
 
+@pytest.mark.parametrize("option", ["--junit", "--tap"])
+def test_a_report_that_cannot_be_written(repartition, program, tmp_path, option):
+    full = tmp_path / "full"
+    full.symlink_to("/dev/full")
+    done = repartition("conform", "--partitions", 12, option, full, "--", *program, "right").ends_with(2)
+    assert done.out == "" and f"{full}: cannot write: No space left on device" in done.err
+    assert full.is_char_device()
+    text = repartition("conform", "--partitions", 12, "--quiet", option, "/dev/stdout", "--", *program, "right").ok().out
+    assert "TAP version 13\n" in text or "<testsuite" in text
+
+
 @pytest.mark.parametrize("kind, code, encoding", [
     ("strings", "line.encode()", "Kafka's own"), ("strings", "json.dumps(line, ensure_ascii=False).encode()", "JSON text, quotes and all"),
     ("strings", "line.encode('utf-16-be')", "UTF-16, big-endian"),

@@ -146,6 +146,15 @@ def test_a_wrong_policy_leaves_the_old_file_and_nothing_beside_it(policy, write,
     assert sorted(p.name for p in tmp_path.iterdir()) == ["bad.json", "keys.tsv", "other", "out.json", "table.json"]
 
 
+def test_a_pipe_is_written_to_and_not_replaced(policy, write, tmp_path):
+    right = write("right.json", {"orders": SLOTS})
+    assert policy("compile", right, "-o", "/dev/stdout").ok().out == policy("compile", right).ok().out
+    link = tmp_path / "nothing"
+    link.symlink_to("/dev/null")
+    policy("compile", right, "-o", link).ok()
+    assert link.is_char_device()
+
+
 # ---- show -------------------------------------------------------------------------------------------------------------
 
 

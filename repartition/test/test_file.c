@@ -1,4 +1,4 @@
-/* io/file: a result file is there as a whole or not at all. */
+/* io/file, io/state_file: a result file is there as a whole or not at all. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,9 +6,11 @@
 #include <cmocka.h>
 
 #include "io/file.h"
+#include "io/state_file.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,9 +127,54 @@ static void test_a_folder_in_the_place_of_the_file(void **state)
         (void)state;
         assert_int_equal(mkdir(path, 0755), 0);
         assert_int_equal(rp_file_replace(path, "x", 1, NULL, NULL, &err), RP_ERR_USAGE);
-        assert_non_null(strstr(err.text, "cannot put the new file in place"));
+        assert_non_null(strstr(err.text, "result.json: cannot write: Is a directory"));
         assert_int_equal(files_in_folder(), 1);
         rmdir(path);
+}
+
+static void test_a_pipe_is_written_to_and_stays(void **state)
+{
+        struct rp_error err;
+        struct stat st;
+        char text[8] = "";
+        int reader;
+
+        (void)state;
+        assert_int_equal(mkfifo(path, 0600), 0);
+        reader = open(path, O_RDONLY | O_NONBLOCK);
+        assert_true(reader >= 0);
+        assert_int_equal(rp_file_replace(path, "one", 3, refuse, NULL, &err), RP_OK);
+        assert_int_equal(read(reader, text, sizeof(text)), 3);
+        assert_string_equal(text, "one");
+        assert_int_equal(stat(path, &st), 0);
+        assert_true(S_ISFIFO(st.st_mode));
+        assert_int_equal(files_in_folder(), 1);
+        close(reader);
+}
+
+static void test_a_full_device(void **state)
+{
+        struct rp_error err;
+
+        (void)state;
+        assert_int_equal(symlink("/dev/full", path), 0);
+        assert_int_equal(rp_file_replace(path, "x", 1, NULL, NULL, &err), RP_ERR_USAGE);
+        assert_non_null(strstr(err.text, "result.json: cannot write: No space left on device"));
+        assert_int_equal(files_in_folder(), 1);
+}
+
+static void test_a_state_in_a_pipe(void **state)
+{
+        struct rp_state_file *file;
+        struct rp_error err;
+
+        (void)state;
+        assert_int_equal(mkfifo(path, 0600), 0);
+        assert_int_equal(rp_state_open(path, &file, &err), RP_ERR_USAGE); /* and waits for nobody */
+        assert_non_null(strstr(err.text, "no regular file"));
+        assert_null(rp_state_create(path, &err));
+        assert_non_null(strstr(err.text, "no regular file"));
+        assert_int_equal(files_in_folder(), 1);
 }
 
 int main(void)
@@ -137,6 +184,9 @@ int main(void)
                 cmocka_unit_test_setup_teardown(test_what_is_refused_leaves_no_trace, setup, teardown),
                 cmocka_unit_test(test_a_folder_that_is_not_there),
                 cmocka_unit_test_setup_teardown(test_a_folder_in_the_place_of_the_file, setup, NULL),
+                cmocka_unit_test_setup_teardown(test_a_pipe_is_written_to_and_stays, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_a_full_device, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_a_state_in_a_pipe, setup, teardown),
         };
         int failed = cmocka_run_group_tests(tests, NULL, NULL);
 

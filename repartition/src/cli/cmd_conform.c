@@ -2,6 +2,7 @@
 #include "cli/command.h"
 #include "decide/conform.h"
 #include "decide/serials.h"
+#include "io/file.h"
 #include "io/kafka_source.h"
 #include "io/program.h"
 #include "io/reader.h"
@@ -248,15 +249,21 @@ static int check_serializer(const struct args *args, char **command)
 static rp_err_t write_file(const char *path, void (*print)(const struct rp_conform_report *, FILE *),
                            const struct rp_conform_report *report, struct rp_error *err)
 {
-        FILE *out = path ? fopen(path, "w") : NULL;
+        char *text = NULL;
+        size_t len = 0;
+        FILE *out = path ? open_memstream(&text, &len) : NULL;
+        rp_err_t rc = RP_OK;
 
         if (!path)
                 return RP_OK;
         if (out)
                 print(report, out);
-        if (!out || ferror(out) || fclose(out))
-                return rp_fail(err, RP_ERR_USAGE, "%.300s: cannot write: %s", path, strerror(errno));
-        return RP_OK;
+        if (!out || fclose(out))
+                rc = rp_fail(err, RP_ERR_FATAL, "out of memory");
+        else
+                rc = rp_file_replace(path, text, len, NULL, NULL, err);
+        free(text);
+        return rc;
 }
 
 static int judge(const struct args *args, struct rp_conform *conform, const struct rp_vectors *vectors, const char *subject)

@@ -1,5 +1,6 @@
 /* repartition sandbox: an embedded Kafka to try things on. */
 #include "cli/command.h"
+#include "io/file.h"
 #include "io/sandbox.h"
 
 #include <errno.h>
@@ -78,21 +79,10 @@ static rp_err_t start(const struct args *args, struct rp_sandbox **sandbox, stru
 /* Whoever waits for the file must never read half an address: it appears with all of its content. */
 static rp_err_t write_address(const char *path, const char *address, struct rp_error *err)
 {
-        char part[4096];
-        FILE *out;
-        bool failed;
+        char line[4096];
+        int len = snprintf(line, sizeof(line), "%s\n", address);
 
-        if ((size_t)snprintf(part, sizeof(part), "%s.part", path) >= sizeof(part))
-                return rp_fail(err, RP_ERR_USAGE, "--address-file: the path is too long");
-        out = fopen(part, "w");
-        failed = !out || fprintf(out, "%s\n", address) < 0;
-        if (out && fclose(out))
-                failed = true;
-        if (!failed && !rename(part, path))
-                return RP_OK;
-        rp_fail(err, RP_ERR_USAGE, "%.300s: cannot write the address: %s", path, strerror(errno));
-        unlink(part);
-        return err->code;
+        return rp_file_replace(path, line, (size_t)len, NULL, NULL, err);
 }
 
 static void print_hints(const struct args *args, const char *address)

@@ -42,13 +42,28 @@ static mode_t mode_for(const char *path)
         return 0666 & ~mask;
 }
 
+/* A device or a pipe. */
+static rp_err_t write_into(const char *path, const void *data, size_t len, struct rp_error *err)
+{
+        int fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+        rp_err_t rc = fd >= 0 && write_all(fd, data, len) ? RP_OK : fail(err, path, "write");
+
+        if (fd >= 0 && close(fd) && rc == RP_OK)
+                rc = fail(err, path, "write");
+        return rc;
+}
+
 rp_err_t rp_file_replace(const char *path, const void *data, size_t len, rp_file_check_fn *check, void *opaque,
                          struct rp_error *err)
 {
+        struct stat st;
         char *part;
         rp_err_t rc = RP_OK;
         int fd;
 
+        /* To rename over /dev/null would take it from everybody. */
+        if (!stat(path, &st) && !S_ISREG(st.st_mode))
+                return write_into(path, data, len, err);
         if (asprintf(&part, "%s.XXXXXX", path) < 0)
                 return rp_fail(err, RP_ERR_FATAL, "out of memory");
         fd = mkstemp(part);

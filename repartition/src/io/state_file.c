@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -21,6 +22,17 @@ struct rp_state_file {
 static rp_err_t fail_file(const char *path, int error, struct rp_error *err)
 {
         return rp_fail(err, RP_ERR_USAGE, "state file \"%.200s\": %s", path, strerror(error));
+}
+
+/* A pipe would make us wait for whoever writes it, and to rename over a device would take it from everybody. */
+static rp_err_t check_kind(const char *path, struct rp_error *err)
+{
+        struct stat st;
+
+        if (!stat(path, &st) && !S_ISREG(st.st_mode))
+                return rp_fail(err, RP_ERR_USAGE, "state file \"%.200s\": there is something of that name that is no regular "
+                               "file", path);
+        return RP_OK;
 }
 
 void rp_state_close(struct rp_state_file *file)
@@ -55,8 +67,11 @@ static struct rp_state_file *make(const char *path)
 
 struct rp_state_file *rp_state_create(const char *path, struct rp_error *err)
 {
-        struct rp_state_file *file = make(path);
+        struct rp_state_file *file;
 
+        if (check_kind(path, err) != RP_OK)
+                return NULL;
+        file = make(path);
         if (!file || asprintf(&file->passing, "%s.new", path) < 0) {
                 rp_state_close(file);
                 rp_fail(err, RP_ERR_FATAL, "out of memory");
@@ -134,9 +149,12 @@ static bool is_whole(struct rp_state_file *file)
 
 rp_err_t rp_state_open(const char *path, struct rp_state_file **out, struct rp_error *err)
 {
-        struct rp_state_file *file = make(path);
+        struct rp_state_file *file;
 
         *out = NULL;
+        if (check_kind(path, err) != RP_OK)
+                return err->code;
+        file = make(path);
         if (!file)
                 return rp_fail(err, RP_ERR_FATAL, "out of memory");
         file->stream = fopen(path, "re");
