@@ -267,6 +267,14 @@ def test_a_real_producer(repartition, kafka):
     assert done.rc == 1 and "the key did not arrive" in done.out
 
 
+def test_nothing_in_common(repartition, sandbox):
+    """What all keys share tells nothing."""
+    done = repartition("conform", "-b", sandbox("orders:12"), "--topic", "orders")
+    assert done.rc == 1 and "verdict   none of the golden keys arrived\n" in done.out and "--print-keys prints" in done.out
+    done = repartition("conform", "--partitions", 12, "--", "sed", "s/.*/99/")
+    assert done.rc == 1 and done.out.endswith("what to do  look at the failed keys\n")
+
+
 def test_the_golden_keys_are_those_of_the_vectors(repartition):
     keys = repartition("conform", "--print-keys").ok().out.split("\n")[:-1]
     vectors = json.loads((ROOT / "interop-tests/vectors/murmur2.json").read_text())

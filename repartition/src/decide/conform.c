@@ -240,6 +240,8 @@ static void find_flag(const struct rp_conform *conform, char *out, size_t size)
         size_t most = 0, high = 0;
 
         *out = '\0';
+        if (conform->failed_cnt == conform->case_cnt) /* none is right, so nothing tells them from the right ones */
+                return;
         for (size_t i = 0; i < conform->case_cnt; i++) {
                 char flags[256], *rest = flags, *flag;
 
@@ -263,6 +265,14 @@ static void find_flag(const struct rp_conform *conform, char *out, size_t size)
                 snprintf(out, size, "%s", "HighByte");
 }
 
+static bool have_any_arrived(const struct rp_conform *conform)
+{
+        for (size_t i = 0; i < conform->case_cnt; i++)
+                if (conform->cases[i].answer != RP_ANSWER_ABSENT)
+                        return true;
+        return false;
+}
+
 static void describe(struct rp_conform *conform, const struct rp_ways *ways)
 {
         const struct rp_conform_likeness *like = &conform->likeness;
@@ -270,6 +280,12 @@ static void describe(struct rp_conform *conform, const struct rp_ways *ways)
         bool is_like = like->of && like->agree * 100 >= like->of * ALIKE_MIN;
         char flag[64], share[80];
 
+        if (!have_any_arrived(conform)) {
+                snprintf(conform->verdict, sizeof(conform->verdict), "none of the golden keys arrived");
+                snprintf(conform->fix, sizeof(conform->fix), "let the producer write what repartition conform --print-keys prints, "
+                         "unchanged, to this topic");
+                return;
+        }
         snprintf(share, sizeof(share), "%zu of %zu keys that are not empty", like->agree, like->of);
         if (is_like)
                 snprintf(conform->verdict, sizeof(conform->verdict), "behaves as %s%s%s with %" PRId32 " partitions: %s",
