@@ -474,7 +474,7 @@ def test_audit_refuses(audit, kafka, topic, mixed, tmp_path, repartition):
 
 
 def test_audit_without_a_broker_is_incomplete(repartition):
-    done = repartition("audit", "orders", "-b", "127.0.0.1:1", "--timeout", 2).ends_with(3)
+    done = repartition("audit", "orders", "-b", "127.0.0.1:1", "--timeout-ms", 2000).ends_with(3)
     assert done.err.startswith("repartition audit: ") and done.err.count("\n") == 1
     assert "127.0.0.1:1" in done.err
     assert done.out == ""

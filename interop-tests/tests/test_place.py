@@ -522,7 +522,7 @@ def test_racks_of_a_live_cluster(place, start_kafka):
 
 
 def test_no_broker_answers(place):
-    done = place("orders", "-b", "127.0.0.1:1", "--timeout", 1).ends_with(3)
+    done = place("orders", "-b", "127.0.0.1:1", "--timeout-ms", 1000).ends_with(3)
     assert done.err.startswith("repartition place: cannot ask the cluster for its topics")
 
 

@@ -20,7 +20,7 @@ struct args {
         struct rp_list partition;
         const char *partitions;
         int64_t sample_keys;
-        int64_t timeout_s, threads, max_memory;
+        int64_t timeout_ms, threads, max_memory;
         bool show_keys, classes;
 };
 
@@ -33,8 +33,7 @@ static const struct rp_option options[] = {
           "read only these, such as 0-99,120: a part, whose JSON repartition merge joins", NULL, 0, 0, NULL },
         { "threads", 0, RP_OPT_COUNT, offsetof(struct args, threads), "N",
           "read by so many threads, each some of the partitions; 5 MB each", "1", 1, RP_AUDIT_THREADS_MAX, NULL },
-        { "timeout", 0, RP_OPT_COUNT, offsetof(struct args, timeout_s), "SECONDS",
-          "how long a silent cluster is waited for", "30", 1, 86400, NULL },
+        RP_TIMEOUT_OPTION(struct args),
         { "classes", 0, RP_OPT_FLAG, offsetof(struct args, classes), NULL,
           "tell which misplaced records could be copied in place (repair): reads the topic twice more", NULL, 0, 0, NULL },
         { "max-memory", 0, RP_OPT_SIZE, offsetof(struct args, max_memory), "BYTES",
@@ -73,7 +72,7 @@ static rp_err_t open_more(void *arg, struct rp_source **source, struct rp_error 
         int32_t share = session->source->partition_cnt / (int32_t)session->args->threads;
         struct rp_kafka_source_config config = { .client = session->config,
                                                  .topic = session->topic,
-                                                 .timeout_ms = (int)session->args->timeout_s * 1000,
+                                                 .timeout_ms = (int)session->args->timeout_ms,
                                                  .partitions_at_once = share + 1 };
 
         return rp_kafka_source_new(source, &config, err);
@@ -102,7 +101,7 @@ static rp_err_t prepare(struct session *session, struct rp_error *err)
         const kr_rule_t *rule = rp_rule_from_args(&args->policy, session->policy, session->topic, err);
         struct rp_kafka_source_config config = { .client = session->config,
                                                  .topic = session->topic,
-                                                 .timeout_ms = (int)args->timeout_s * 1000 };
+                                                 .timeout_ms = (int)args->timeout_ms };
         int32_t pinned;
 
         if (!rule || rp_kafka_source_new(&session->source, &config, err) != RP_OK)

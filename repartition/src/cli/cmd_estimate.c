@@ -19,7 +19,7 @@ struct args {
         struct rp_client_args client;
         const char *weights, *partitions, *topic, *hash, *delimiter, *key_format;
         struct rp_list maps, policies;
-        int64_t grow_to, fanout, records, keys, sample_keys, timeout_s;
+        int64_t grow_to, fanout, records, keys, sample_keys, timeout_ms;
 };
 
 static const struct rp_option options[] = {
@@ -50,8 +50,7 @@ static const struct rp_option options[] = {
           rp_key_format_names },
         { "sample-keys", 0, RP_OPT_COUNT, offsetof(struct args, sample_keys), "K",
           "distinct keys of a topic that are kept", "1000000", 100, 10000000, NULL },
-        { "timeout", 0, RP_OPT_COUNT, offsetof(struct args, timeout_s), "SECONDS",
-          "how long a silent cluster is waited for", "30", 1, 86400, NULL },
+        RP_TIMEOUT_OPTION(struct args),
         RP_CLIENT_OPTIONS(struct args),
         RP_COMMON_OPTIONS(struct args),
         { 0 },
@@ -146,7 +145,7 @@ static rp_err_t read_topic(struct session *session, struct rp_error *err)
 {
         struct rp_source *source = NULL;
         rp_err_t rc = rp_source_from_args(&source, &session->args->client, session->report.name,
-                                          (int)session->args->timeout_s * 1000, err);
+                                          (int)session->args->timeout_ms, err);
 
         if (rc == RP_OK)
                 rc = audit_topic(session, source, err);

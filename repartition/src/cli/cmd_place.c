@@ -31,8 +31,7 @@ static const struct rp_option options[] = {
           "brokers: do not spread over racks", NULL, 0, 0, NULL },
         { "out", 0, RP_OPT_TEXT, offsetof(struct rp_place_args, out_path), "FILE",
           "brokers: write the plan, and FILE.rollback.json beside it; neither may exist", NULL, 0, 0, NULL },
-        { "timeout", 0, RP_OPT_COUNT, offsetof(struct rp_place_args, timeout_s), "SECONDS",
-          "brokers: how long a silent cluster is waited for", "30", 1, 86400, NULL },
+        RP_TIMEOUT_OPTION(struct rp_place_args),
         RP_COMMON_OPTIONS(struct rp_place_args),
         { 0 },
 };

@@ -19,7 +19,7 @@ struct args {
         struct rp_common common;
         struct rp_client_args client;
         struct rp_policy_args policy;
-        int64_t partitions, rate, timeout_s;
+        int64_t partitions, rate, timeout_ms;
         const char *weights, *into, *out;
 };
 
@@ -35,8 +35,7 @@ static const struct rp_option options[] = {
         { "rate", 0, RP_OPT_COUNT, offsetof(struct args, rate), "RECORDS",
           "records a second to reckon with, such as rewrite printed; by default how fast the plan read", NULL, 1,
           1000000000, NULL },
-        { "timeout", 0, RP_OPT_COUNT, offsetof(struct args, timeout_s), "SECONDS",
-          "how long a silent cluster is waited for", "30", 1, 86400, NULL },
+        RP_TIMEOUT_OPTION(struct args),
         RP_CLIENT_OPTIONS(struct args),
         RP_POLICY_OPTIONS(struct args),
         RP_COMMON_OPTIONS(struct args),
@@ -204,7 +203,7 @@ static rp_err_t connect_and_plan(struct session *session, struct rp_growth_wish 
 {
         struct rp_source *source = NULL;
         rp_err_t rc = rp_source_from_args(&source, &session->args->client, wish->topic,
-                                          (int)session->args->timeout_s * 1000, err);
+                                          (int)session->args->timeout_ms, err);
 
         if (rc == RP_OK)
                 rc = plan(session, source, wish, err);

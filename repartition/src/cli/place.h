@@ -21,7 +21,7 @@ struct rp_place_args {
         struct rp_list racks; /* "ID=RACK,..." */
         bool ignore_racks;
         const char *out_path;
-        int64_t timeout_s;
+        int64_t timeout_ms;
 };
 
 /** Both print their results or, through rp_die(), what is wrong. @returns the exit code. */

@@ -64,7 +64,7 @@ static rp_err_t read_cluster(struct job *job, struct rp_error *err)
                                            .topic_cnt = job->topic_cnt,
                                            .racks = !args->racks.cnt && !args->ignore_racks,
                                            .records = !args->loads.cnt,
-                                           .timeout_ms = (int)args->timeout_s * 1000 };
+                                           .timeout_ms = (int)args->timeout_ms };
 
         if (rp_client_config_read(&job->config, args->client.config_file, args->client.properties.items,
                                   args->client.properties.cnt, args->client.bootstrap, err) != RP_OK ||
