@@ -1,7 +1,8 @@
-/* repartition rewrite: copies a topic into a new one, every record where the policy puts it. */
+/* repartition rewrite: copies topics into new ones, every record where the policy puts it. */
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/neighbour.h"
+#include "cli/rewrite_many.h"
 #include "cli/rewrite_print.h"
 #include "clock.h"
 #include "decide/lead.h"
@@ -24,8 +25,9 @@ struct args {
         struct rp_neighbour_args neighbour;
         int64_t partitions, replication_factor, workers;
         bool execute, exact, allow_librdkafka, take_over;
-        const char *job, *order, *jobs_topic, *compression, *from, *to;
+        const char *job, *order, *jobs_topic, *compression, *from, *to, *topics;
         int64_t max_duration; /* 0: none */
+        int64_t ends_ms;      /* with --topics: when --max-duration is over, for all jobs together; no option */
         int64_t transaction_ms, timeout_ms, max_memory;
         struct rp_list settings;
 };
@@ -34,8 +36,10 @@ static const char *const codecs[] = { "none", "gzip", "snappy", "lz4", "zstd", N
 static const char *const orders[] = { "refuse", "merge", NULL };
 
 static const struct rp_option options[] = {
-        { "partitions", 'p', RP_OPT_COUNT, offsetof(struct args, partitions), "M", "partitions of the target", NULL, 1,
-          100000, NULL },
+        { "partitions", 'p', RP_OPT_COUNT, offsetof(struct args, partitions), "M",
+          "partitions of the target (with --topics by default as many as its source has)", NULL, 1, 100000, NULL },
+        { "topics", 0, RP_OPT_TEXT, offsetof(struct args, topics), "REGEX",
+          "every topic that this extended regular expression matches whole, one after the other", NULL, 0, 0, NULL },
         { "execute", 0, RP_OPT_FLAG, offsetof(struct args, execute), NULL,
           "copy; without it the plan is printed and nothing is written", NULL, 0, 0, NULL },
         { "exact", 0, RP_OPT_FLAG, offsetof(struct args, exact), NULL,
@@ -244,7 +248,7 @@ static rp_err_t create_and_copy(const struct args *args, struct rp_rewrite_resul
                 rp_wrap(stderr, text, 0, 8);
         }
         if (args->max_duration)
-                telling->ends_ms = began + args->max_duration;
+                telling->ends_ms = args->ends_ms ? args->ends_ms : began + args->max_duration;
         rp_progress_line_start(telling->line, stderr, rp_wants_progress(&args->common), "rewrite", began);
         rc = copy(args, result->config, result->preparation, telling, report, err);
         rp_progress_line_end(telling->line);
@@ -293,12 +297,34 @@ static int execute(const struct args *args, struct rp_rewrite_result *result, st
         return rp_neighbour_close(telling.governor, &job, &end);
 }
 
-static int plan_or_execute(const struct args *args, const struct rp_prepare_config *config,
-                           struct rp_progress_line *line)
+static int die(const struct args *args, const struct rp_prepare_config *config, const struct rp_error *err)
+{
+        struct rp_error named;
+
+        if (!args->topics)
+                return rp_die("rewrite", err);
+        rp_fail(&named, err->code, "%.100s: %.400s", config->source, err->text);
+        if (rp_is_json(&args->common)) {
+                json_t *line = json_pack("{s:s, s:{s:s}, s:{s:s}, s:s}", "command", "rewrite", "source", "topic",
+                                         config->source, "target", "topic", config->target, "error", err->text);
+
+                if (!line) /* a path in it that is no UTF-8 */
+                        line = json_pack("{s:s, s:{s:s}, s:{s:s}, s:s}", "command", "rewrite", "source", "topic",
+                                         config->source, "target", "topic", config->target, "error", "see stderr");
+                json_dumpf(line, stdout, JSON_COMPACT);
+                fputc('\n', stdout);
+                json_decref(line);
+        }
+        return rp_die("rewrite", &named);
+}
+
+/* Of a check only what is refused is shown. */
+static int perform(const struct args *args, const struct rp_prepare_config *config, struct rp_progress_line *line,
+                   enum rp_rewrite_step step, bool *is_stopped)
 {
         struct rp_preparation preparation;
-        struct rp_rewrite_report report;
-        struct rp_rewrite_result result = { .config = config, .preparation = &preparation };
+        struct rp_rewrite_report report = { 0 };
+        struct rp_rewrite_result result = { .config = config, .preparation = &preparation, .is_one_of_many = args->topics };
         char *client_args = rp_client_args_text(&args->client);
         struct rp_error err;
         int code;
@@ -316,21 +342,100 @@ static int plan_or_execute(const struct args *args, const struct rp_prepare_conf
         code = rp_prepare(&preparation, config, &err) == RP_OK ? RP_EXIT_CLEAN : -1;
         rp_progress_line_end(line);
         if (code < 0) {
-                code = rp_die("rewrite", &err);
+                code = die(args, config, &err);
         } else if (rp_interrupt_signal()) {
                 code = 128 + rp_interrupt_signal();
-        } else if (args->execute && !preparation.findings.refusal_cnt) {
+        } else if (step == RP_REWRITE_EXECUTE && !preparation.findings.refusal_cnt) {
                 code = execute(args, &result, line, &report);
-        } else {
+        } else if (step != RP_REWRITE_CHECK || preparation.findings.refusal_cnt) {
                 if (rp_is_json(&args->common))
                         rp_rewrite_print_json(&result, stdout);
                 else
                         rp_rewrite_print_plan(&result, stdout);
                 code = preparation.findings.refusal_cnt ? RP_EXIT_USAGE : RP_EXIT_CLEAN;
         }
+        *is_stopped = report.is_stopped || rp_interrupt_signal();
         rp_preparation_release(&preparation);
         free(client_args);
         return code;
+}
+
+/* What is the same for all jobs is in shared. source_cnt: 0 where --partitions must be given. */
+static int run_job(const struct args *args, const struct rp_prepare_config *shared, const kr_policy_t *policy,
+                   const char *source, const char *target, int32_t source_cnt, enum rp_rewrite_step step, bool *is_stopped)
+{
+        struct rp_prepare_config config = *shared;
+        struct rp_progress_line line;
+        struct rp_error err;
+        char job[600];
+
+        *is_stopped = false;
+        rp_job_default_name(job, sizeof(job), source, target);
+        config.source = source;
+        config.target = target;
+        config.job = args->job ? args->job : job;
+        config.arg = &line;
+        config.rule = kr_policy_rule(policy, target);
+        if (!config.rule)
+                config.rule = kr_policy_rule(policy, source);
+        if (!rp_topic_name_is_legal(target)) {
+                rp_fail(&err, RP_ERR_USAGE, "\"%.300s\" cannot be a topic's name: 1 to 249 letters, digits, dots, dashes and "
+                        "underscores", target);
+                return die(args, &config, &err);
+        }
+        if (!strcmp(source, target) && !rp_client_args_have_sides(&args->client)) {
+                rp_fail(&err, RP_ERR_USAGE, "source and target are both \"%s\": rewrite copies into another topic, or "
+                        "another cluster", source);
+                return die(args, &config, &err);
+        }
+        if (!config.rule) {
+                rp_fail(&err, RP_ERR_USAGE, "%s: the policy names neither \"%s\" nor \"%s\"", args->policy.policy_file,
+                        target, source);
+                return die(args, &config, &err);
+        }
+        config.partition_cnt = args->partitions ? (int32_t)args->partitions : kr_rule_partitions(config.rule);
+        if (!config.partition_cnt)
+                config.partition_cnt = source_cnt;
+        if (!config.partition_cnt) {
+                rp_fail(&err, RP_ERR_USAGE, "--partitions M is needed: how many partitions \"%s\" shall have", target);
+                return die(args, &config, &err);
+        }
+        return perform(args, &config, &line, step, is_stopped);
+}
+
+struct all {
+        struct args *args;
+        const struct rp_prepare_config *shared;
+        const kr_policy_t *policy;
+};
+
+static int run_one_of_many(void *arg, const struct rp_listed_topic *source, const char *target, enum rp_rewrite_step step,
+                           bool *is_stopped)
+{
+        const struct all *all = arg;
+        struct args *args = all->args;
+        int code;
+
+        if (step == RP_REWRITE_EXECUTE && args->max_duration && !args->ends_ms)
+                args->ends_ms = rp_clock_ms() + args->max_duration;
+        code = run_job(args, all->shared, all->policy, source->name, target, source->partition_cnt, step, is_stopped);
+        *is_stopped |= args->ends_ms && rp_clock_ms() >= args->ends_ms;
+        return code;
+}
+
+static rp_err_t check_arguments(const struct args *args, int operand_cnt, struct rp_error *err)
+{
+        if (args->topics && operand_cnt != 1)
+                return rp_fail(err, RP_ERR_USAGE, "with --topics there is one operand, how copies are called, such as '{}.v2', "
+                               "not %d", operand_cnt);
+        if (!args->topics && operand_cnt != 2)
+                return rp_fail(err, RP_ERR_USAGE, "expected SRC DST, or --topics REGEX and how copies are called");
+        if (args->topics && args->job)
+                return rp_fail(err, RP_ERR_USAGE, "--topics makes a job of each topic, which --job would give one name");
+        if (args->workers > 1 && strcmp(args->order, "refuse"))
+                return rp_fail(err, RP_ERR_USAGE, "--workers share the partitions of SRC, and --order merge needs them "
+                               "together: one of the two");
+        return RP_OK;
 }
 
 static int run(void *raw, char **operands, int operand_cnt)
@@ -338,68 +443,36 @@ static int run(void *raw, char **operands, int operand_cnt)
         struct args *args = raw;
         struct rp_error err;
         struct rp_client_config client = { 0 }, target_client = { 0 };
-        struct rp_progress_line line;
-        char job[600], host[64] = "?", by[RP_NOTE_BY_SIZE];
+        char host[64] = "?", by[RP_NOTE_BY_SIZE];
         kr_policy_t *policy = NULL;
-        struct rp_prepare_config config = {
+        struct rp_prepare_config shared = {
                 .client = &client, .target_client = &target_client, .jobs_topic = args->jobs_topic, .by = by,
-                .source = operands[0], .target = operands[1], .job = args->job ? args->job : job,
-                .partition_cnt = (int32_t)args->partitions, .replication_factor = (int32_t)args->replication_factor,
+                .replication_factor = (int32_t)args->replication_factor,
                 .settings = args->settings.items, .setting_cnt = args->settings.cnt, .is_exact = args->exact,
                 .refuses_split_keys = !strcmp(args->order, "refuse"), .memory_bytes = (size_t)args->max_memory,
                 .library_is_allowed = args->allow_librdkafka, .timeout_ms = (int)args->timeout_ms, .tick = on_survey,
-                .arg = &line,
         };
-        struct rp_extent extent;
+        struct rp_extent extent = { 0 };
+        bool is_stopped;
         int code;
 
-        (void)operand_cnt;
         gethostname(host, sizeof(host) - 1);
         snprintf(by, sizeof(by), "host %s, process %ld", host, (long)getpid());
-        rp_job_default_name(job, sizeof(job), operands[0], operands[1]);
-        if (!rp_topic_name_is_legal(operands[1])) {
-                rp_fail(&err, RP_ERR_USAGE, "\"%.300s\" cannot be a topic's name: 1 to 249 letters, digits, dots, dashes and "
-                        "underscores", operands[1]);
-                return rp_die("rewrite", &err);
-        }
-        if (args->workers > 1 && !config.refuses_split_keys) {
-                rp_fail(&err, RP_ERR_USAGE, "--workers share the partitions of SRC, and --order merge needs them together: one "
-                        "of the two");
-                return rp_die("rewrite", &err);
-        }
-        if (rp_extent_parse(&extent, args->from, args->to, &err) != RP_OK) {
-                rp_extent_release(&extent);
-                return rp_die("rewrite", &err);
-        }
-        config.extent = &extent;
-        policy = rp_policy_from_args(&args->policy, &err);
-        if (!policy) {
-                rp_extent_release(&extent);
-                return rp_die("rewrite", &err);
-        }
-        config.rule = kr_policy_rule(policy, operands[1]);
-        if (!config.rule)
-                config.rule = kr_policy_rule(policy, operands[0]);
-        if (!strcmp(operands[0], operands[1]) && !rp_client_args_have_sides(&args->client)) {
-                rp_fail(&err, RP_ERR_USAGE, "source and target are both \"%s\": rewrite copies into another topic, or "
-                        "another cluster", operands[0]);
+        shared.extent = &extent;
+        if (check_arguments(args, operand_cnt, &err) != RP_OK ||
+            rp_extent_parse(&extent, args->from, args->to, &err) != RP_OK ||
+            !(policy = rp_policy_from_args(&args->policy, &err)) ||
+            rp_client_config_read_sides(&client, &target_client, args->client.config_file, args->client.properties.items,
+                                        args->client.properties.cnt, args->client.bootstrap, &err) != RP_OK)
                 code = rp_die("rewrite", &err);
-        } else if (!config.rule) {
-                rp_fail(&err, RP_ERR_USAGE, "%s: the policy names neither \"%s\" nor \"%s\"", args->policy.policy_file,
-                        operands[1], operands[0]);
-                code = rp_die("rewrite", &err);
-        } else if (!args->partitions && !kr_rule_partitions(config.rule)) {
-                rp_fail(&err, RP_ERR_USAGE, "--partitions M is needed: how many partitions \"%s\" shall have", operands[1]);
-                code = rp_die("rewrite", &err);
-        } else if (rp_client_config_read_sides(&client, &target_client, args->client.config_file,
-                                               args->client.properties.items, args->client.properties.cnt,
-                                               args->client.bootstrap, &err) != RP_OK) {
-                code = rp_die("rewrite", &err);
-        } else {
-                if (!args->partitions)
-                        config.partition_cnt = kr_rule_partitions(config.rule);
-                code = plan_or_execute(args, &config, &line);
-        }
+        else if (args->topics)
+                code = rp_rewrite_many(&(struct rp_rewrite_many){
+                        .regex = args->topics, .form = operands[0], .jobs_topic = args->jobs_topic, .client = &client,
+                        .timeout_ms = shared.timeout_ms, .executes = args->execute, .is_json = rp_is_json(&args->common),
+                        .job = run_one_of_many, .arg = &(struct all){ args, &shared, policy } });
+        else
+                code = run_job(args, &shared, policy, operands[0], operands[1], 0,
+                               args->execute ? RP_REWRITE_EXECUTE : RP_REWRITE_PLAN, &is_stopped);
         rp_client_config_release(&client);
         rp_client_config_release(&target_client);
         rp_extent_release(&extent);
@@ -409,7 +482,7 @@ static int run(void *raw, char **operands, int operand_cnt)
 
 const struct rp_command rp_cmd_rewrite = {
         .name = "rewrite",
-        .operands = "SRC DST",
+        .operands = "SRC DST | --topics REGEX NAME",
         .summary = "Copies a topic into a new one, every record where the policy puts it",
         .description =
                 "Without --execute it prints the plan: how much there is to copy, which share of it moves, and what speaks\n"
@@ -425,12 +498,17 @@ const struct rp_command rp_cmd_rewrite = {
                 "Records without a key go to their old partition's number modulo M.\n\n"
                 "Source and target may be two clusters: -X source.NAME=VALUE and -X target.NAME=VALUE (in -F likewise) go\n"
                 "to one side only. A second run of the same job ends with exit code 4 and names the first.\n\n"
-                "The rule is the policy's for DST, or for SRC where it does not name DST.",
+                "The rule is the policy's for DST, or for SRC where it does not name DST.\n\n"
+                "With --topics, every topic that REGEX matches as a whole is a job of its own, one after the other; NAME is\n"
+                "what their copies are called, {} standing for the source's name. Internal topics, and topics that are\n"
+                "called like a copy, are left out. Nothing is begun unless every one of them can be. The exit code is the\n"
+                "worst; --output json prints one object a line.",
         .examples = "  repartition rewrite orders orders.v2 --partitions 16 -b localhost:9092\n"
-                    "  repartition rewrite orders orders.v2 --partitions 16 -b localhost:9092 --execute\n",
+                    "  repartition rewrite orders orders.v2 --partitions 16 -b localhost:9092 --execute\n"
+                    "  repartition rewrite --topics 'orders\\..*' '{}.v2' -b localhost:9092\n",
         .options = tables,
         .args_size = sizeof(struct args),
-        .operand_min = 2,
+        .operand_min = 1,
         .operand_max = 2,
         .run = run,
 };

@@ -275,7 +275,7 @@ void rp_rewrite_print_json(const struct rp_rewrite_result *result, FILE *out)
 {
         json_t *root = rp_rewrite_json(result);
 
-        json_dumpf(root, out, JSON_INDENT(2));
+        json_dumpf(root, out, result->is_one_of_many ? JSON_COMPACT : JSON_INDENT(2));
         fputc('\n', out);
         json_decref(root);
 }

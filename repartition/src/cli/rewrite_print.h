@@ -19,6 +19,7 @@ struct rp_rewrite_result {
         const char *stopped_by;              /* "signal", "max-duration" or "request"; NULL: it was not stopped */
         const char *compression;             /* that the copies are sent with; NULL: as the client's properties say */
         int workers;                         /* as the user gave them */
+        bool is_one_of_many;                 /* JSON takes one line then */
         const char *job_option;              /* --job as the user gave it; NULL: the default name */
         int64_t replication_factor;          /* as the user gave it; 0: the source's */
         const char *policy_option, *policy_value; /* "--policy", FILE or "--hash", NAME; NULL: the default */
