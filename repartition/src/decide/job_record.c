@@ -167,13 +167,14 @@ static bool add_position(struct rp_job_fold *fold, const char *rest, const char 
 {
         const char *bar = strrchr(rest, '|');
         int32_t partition = bar ? (int32_t)strtol(bar + 1, NULL, 10) : -1;
-        json_t *root = text ? json_loads(text, 0, NULL) : NULL;
         struct rp_job_position *position;
         const char *note = NULL;
         json_int_t next = -1;
+        json_t *root;
 
         if (!bar || partition < 0)
                 return true;
+        root = text ? json_loads(text, 0, NULL) : NULL;
         if (root && json_unpack(root, "{s:I, s?s}", "next", &next, "note", &note) != 0)
                 next = -1;
         position = find_position(fold, rest, (size_t)(bar - rest), partition);
