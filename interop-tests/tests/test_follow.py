@@ -436,6 +436,29 @@ def test_goes_on_where_a_rewrite_ended(kafka, topic, target, daemons, repartitio
     writer.assert_followed(kafka.bootstrap, target, 6)
 
 
+def test_a_rewrite_does_not_go_on_behind_follow(kafka, topic, target, daemons, repartition):
+    """It would copy again what follow has copied, since its own progress stays where follow began."""
+    source = topic("behind", partitions=4)
+    writer = Writer(kafka.bootstrap, source, 4).write(400)
+    rewrite = ("rewrite", source, target, "--partitions", 6, "-b", kafka.bootstrap, "--output", "json")
+    repartition(*rewrite, "--execute").ok()
+    writer.write(100)
+    assert repartition(*rewrite).ok().json()["findings"] == []  # until then it may
+    group = daemons(source, target, "-b", kafka.bootstrap, "--from", "rewrite")
+    process = group.start()
+    await_lag_zero(kafka.bootstrap, source, job_of(source, target), daemons=group)
+    for more in ((), ("--execute",)):  # while follow runs
+        refused = repartition(*rewrite, *more).ends_with(2).json()
+        assert [f["id"] for f in refused["findings"] if f["severity"] == "refused"] == ["followed"]
+        assert job_of(source, target) in refused["findings"][0]["text"] and not refused["executed"]
+    group.end(process)
+    repartition(*rewrite, "--execute").ends_with(2)
+    writer.assert_followed(kafka.bootstrap, target, 6)
+    elsewhere = unique("elsewhere")
+    repartition("rewrite", source, elsewhere, "--partitions", 6, "-b", kafka.bootstrap, "--execute").ok()
+    writer.assert_followed(kafka.bootstrap, elsewhere, 6)
+
+
 def test_begins_at_a_time_or_at_the_end(kafka, topic, daemons):
     source = topic("times", partitions=1)
     writer = Writer(kafka.bootstrap, source, 1).write(1000)

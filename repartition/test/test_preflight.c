@@ -246,6 +246,50 @@ static void test_what_would_stop_the_job_in_the_middle(void **state)
         assert_non_null(find(&fixture, "replication"));
 }
 
+static void test_what_follow_has_copied_is_not_copied_again(void **state)
+{
+        struct rp_survey survey = { .oldest_ms = -1, .newest_ms = -1 };
+        struct rp_mark own[] = { { 0, 100, NULL }, { 1, 100, NULL }, { 2, -1, NULL } };
+        struct rp_mark others[] = { { 0, 100, NULL }, { 1, 99, NULL }, { 2, -1, NULL } };
+        struct rp_progress progress = { own, 3 }, followed = { others, 3 };
+        struct fixture fixture;
+        struct rp_facts facts = healthy_facts(&survey);
+
+        (void)state;
+        facts.has_progress = true;
+        facts.target_has_records = true;
+        facts.follow_job = "keyroute.follow.a.b";
+        facts.progress = &progress;
+        facts.followed = &followed;
+        rp_preflight(&facts, &fixture.findings);
+        assert_int_equal(fixture.findings.cnt, 0);
+
+        others[1].next = 101;
+        rp_preflight(&facts, &fixture.findings);
+        assert_int_equal(fixture.findings.refusal_cnt, 1);
+        assert_string_equal(find(&fixture, "followed")->text,
+                            "follow has gone on from here: in partition 1 group \"keyroute.follow.a.b\" stands at offset 101, "
+                            "this job at 100, and what lies between would be copied a second time. Let follow go on, or rewrite "
+                            "into another topic than \"b\"");
+
+        /* A partition that was empty when the rewrite ended. Several are one refusal. */
+        others[2].next = 1;
+        rp_preflight(&facts, &fixture.findings);
+        assert_int_equal(fixture.findings.cnt, 1);
+        others[1].next = 100;
+        rp_preflight(&facts, &fixture.findings);
+        assert_int_equal(fixture.findings.refusal_cnt, 1);
+        assert_non_null(strstr(find(&fixture, "followed")->text, "in partition 2 "));
+
+        facts.followed = NULL;
+        rp_preflight(&facts, &fixture.findings);
+        assert_int_equal(fixture.findings.refusal_cnt, 0);
+        assert_int_equal(find(&fixture, "follow-unknown")->severity, RP_FINDING_NOTE);
+        facts.follow_job = NULL;
+        rp_preflight(&facts, &fixture.findings);
+        assert_int_equal(fixture.findings.cnt, 0);
+}
+
 static void test_codecs_that_the_library_lacks(void **state)
 {
         struct rp_survey survey = { .oldest_ms = -1, .newest_ms = -1 };
@@ -300,6 +344,7 @@ int main(void)
                 cmocka_unit_test(test_a_pinned_policy_is_refused_once),
                 cmocka_unit_test(test_progress_of_somebody_else_is_no_start),
                 cmocka_unit_test(test_what_would_stop_the_job_in_the_middle),
+                cmocka_unit_test(test_what_follow_has_copied_is_not_copied_again),
                 cmocka_unit_test(test_codecs_that_the_library_lacks),
                 cmocka_unit_test(test_a_librdkafka_that_loses_records),
         };

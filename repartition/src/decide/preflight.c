@@ -91,6 +91,25 @@ static void look_at_topics(const struct rp_facts *facts, struct rp_findings *fin
                      "no checkpoints for cutover, and a second run of this job is only noticed when it fences the first");
 }
 
+/* Where follow has gone on from this job, the job's own progress stays where follow began. */
+static void look_at_follow(const struct rp_facts *facts, struct rp_findings *findings)
+{
+        const struct rp_progress *own = facts->progress, *followed = facts->followed;
+
+        if (facts->follow_job && !followed)
+                note("follow-unknown", "whether follow has gone on from here as group \"%.150s\" was not found out: this user may "
+                     "not describe it. Where it has, rewrite would copy its records a second time", facts->follow_job);
+        for (int32_t p = 0; facts->follow_job && followed && p < followed->cnt && p < own->cnt; p++) {
+                if (followed->marks[p].next < 0 || followed->marks[p].next <= own->marks[p].next)
+                        continue;
+                refuse("followed", "follow has gone on from here: in partition %" PRId32 " group \"%.100s\" stands at offset %"
+                       PRId64 ", this job at %" PRId64 ", and what lies between would be copied a second time. Let follow go "
+                       "on, or rewrite into another topic than \"%.100s\"", p, facts->follow_job, followed->marks[p].next,
+                       own->marks[p].next > 0 ? own->marks[p].next : 0, facts->target.name);
+                return;
+        }
+}
+
 /* ---- rights and the library ------------------------------------------------------------------------------------- */
 
 static void look_at_rights(const struct rp_facts *facts, struct rp_findings *findings)
@@ -264,6 +283,7 @@ void rp_preflight(const struct rp_facts *facts, struct rp_findings *findings)
         *findings = (struct rp_findings){ 0 };
         rp_preflight_library(facts->library, facts->library_name, RP_LIBRARY_WRITE, facts->library_is_allowed, findings);
         look_at_topics(facts, findings);
+        look_at_follow(facts, findings);
         look_at_rights(facts, findings);
         look_at_codec(facts, &facts->source, findings);
         look_at_codec(facts, &facts->target, findings);

@@ -5,6 +5,7 @@
 #define RP_PREFLIGHT_H
 
 #include "decide/survey.h"
+#include "mark.h"
 
 /** Settings of a topic that decide whether copies survive. RP_UNKNOWN (or NULL) where the cluster did not tell. */
 #define RP_UNKNOWN INT64_MIN
@@ -39,6 +40,9 @@ struct rp_facts {
         bool has_progress;             /* something is stored under that name */
         bool progress_is_foreign;      /* ... but not by a rewrite */
         const char *other_job;         /* ... but by a rewrite of other topics, another count or policy: which; else NULL */
+        const char *follow_job;        /* the group of follow by its default name, for the same topics; NULL: not looked at */
+        const struct rp_progress *progress, *followed; /* ... by source partition: what the job has stored, and what that
+                                          group has; NULL: not told to this user */
         const char *codecs;            /* what the librdkafka in use can decompress, separated by commas; NULL: not known */
         const char *create_error;      /* why the cluster would not create the target; NULL when it would, or was not asked */
         const char *denials[6];        /* rights that are missing, ready to print; the rest NULL */

@@ -3,12 +3,14 @@
 #include "clock.h"
 #include "crash.h"
 #include "decide/lead.h"
+#include "io/kafka_group.h"
 #include "io/kafka_sink.h"
 #include "io/lease.h"
 #include "io/kafka_source.h"
 #include "io/reader.h"
 #include "io/topic_ids.h"
 #include "job/continuity.h"
+#include "job/follow_plan.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,6 +146,26 @@ static rp_err_t look_at_progress(struct rp_preparation *preparation, const struc
         facts->job = config->job;
         free(note);
         return RP_OK;
+}
+
+/* Where follow stands that goes on from this job: it works within one cluster, and nothing is known under other names. */
+static rp_err_t look_at_follow(struct rp_preparation *preparation, const struct rp_prepare_config *config,
+                               struct rp_error *err)
+{
+        struct rp_facts *facts = &preparation->facts;
+        rp_err_t rc;
+
+        if (preparation->store.is_apart || !facts->settings_are_known || !facts->target.exists || !facts->has_progress)
+                return RP_OK;
+        rp_follow_default_name(preparation->follow_job, sizeof(preparation->follow_job), config->source, config->target);
+        if (!rp_progress_init(&preparation->followed, preparation->progress.cnt))
+                return rp_fail(err, RP_ERR_FATAL, "out of memory");
+        rc = rp_kafka_group_peek(rp_kafka_source_client(preparation->source), preparation->follow_job, config->source,
+                                 &preparation->followed, config->timeout_ms, err);
+        facts->follow_job = preparation->follow_job;
+        facts->progress = &preparation->progress;
+        facts->followed = rc == RP_OK ? &preparation->followed : NULL;
+        return rc == RP_ERR_USAGE ? RP_OK : rc; /* a right that is missing, which rewrite itself does not need */
 }
 
 /* ---- asking ------------------------------------------------------------------------------------------------------- */
@@ -427,6 +449,8 @@ rp_err_t rp_prepare(struct rp_preparation *preparation, const struct rp_prepare_
         if (rc == RP_OK)
                 rc = look_at_progress(preparation, config, err);
         if (rc == RP_OK)
+                rc = look_at_follow(preparation, config, err);
+        if (rc == RP_OK)
                 rc = look_at_job(preparation, config, err);
         if (rc == RP_OK && facts->target.exists)
                 rc = look_at_target(preparation, config, err);
@@ -516,6 +540,7 @@ void rp_preparation_release(struct rp_preparation *preparation)
         rp_settings_release(&preparation->source_settings);
         rp_settings_release(&preparation->target_settings);
         rp_progress_release(&preparation->progress);
+        rp_progress_release(&preparation->followed);
         free(preparation->bounds);
         rp_job_store_close(&preparation->store);
         if (preparation->source)

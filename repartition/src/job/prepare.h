@@ -50,6 +50,8 @@ struct rp_preparation {
         struct rp_denials denials;     /* facts.denials points here */
         struct rp_error create_error;  /* facts.create_error points here */
         char other_job[RP_NOTE_JOB_SIZE]; /* facts.other_job points here */
+        char follow_job[600];          /* facts.follow_job points here */
+        struct rp_progress followed;   /* facts.followed points here */
         struct rp_findings findings;
 };
 
