@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "decide/library.h"
 #include "decide/preflight.h"
 
 #include <string.h>
@@ -333,6 +334,37 @@ static void test_a_librdkafka_that_loses_records(void **state)
         assert_int_equal(find(&fixture, "librdkafka")->severity, RP_FINDING_WARNING);
 }
 
+static void test_what_follow_asks_of_librdkafka(void **state)
+{
+        static const unsigned uses = RP_LIBRARY_WRITE | RP_LIBRARY_GROUP;
+        struct rp_findings findings = { 0 };
+
+        (void)state;
+        rp_preflight_library(0x020002ff, "2.0.2", RP_LIBRARY_WRITE, false, &findings);
+        assert_int_equal(findings.cnt, 0);
+        rp_preflight_library(0x020002ff, "2.0.2", uses, false, &findings);
+        assert_int_equal(findings.cnt, 1);
+        assert_int_equal(findings.items[0].severity, RP_FINDING_WARNING);
+        assert_non_null(strstr(findings.items[0].text, "librdkafka 2.0.2: the cooperative-sticky assignment can spin"));
+
+        /* follow prints the first one when it refuses. */
+        findings = (struct rp_findings){ 0 };
+        rp_preflight_library(0x010802ff, "1.8.2", uses, false, &findings);
+        assert_int_equal(findings.cnt, 2);
+        assert_int_equal(findings.refusal_cnt, 1);
+        assert_int_equal(findings.items[0].severity, RP_FINDING_REFUSAL);
+        assert_non_null(strstr(findings.items[0].text, "--allow-librdkafka takes the risk"));
+
+        findings = (struct rp_findings){ 0 };
+        rp_preflight_library(0x010802ff, "1.8.2", uses, true, &findings);
+        assert_int_equal(findings.cnt, 2);
+        assert_int_equal(findings.refusal_cnt, 0);
+
+        findings = (struct rp_findings){ 0 };
+        rp_preflight_library(0x021000ff, "2.16.0", uses, false, &findings);
+        assert_int_equal(findings.cnt, 0);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -347,6 +379,7 @@ int main(void)
                 cmocka_unit_test(test_what_follow_has_copied_is_not_copied_again),
                 cmocka_unit_test(test_codecs_that_the_library_lacks),
                 cmocka_unit_test(test_a_librdkafka_that_loses_records),
+                cmocka_unit_test(test_what_follow_asks_of_librdkafka),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -194,7 +194,8 @@ static int run(void *raw, char **operands, int operand_cnt)
         snprintf(by, sizeof(by), "host %s, process %ld", host, (long)getpid());
         rp_follow_default_name(job, sizeof(job), config.source, config.target);
         rp_job_default_name(rewrite_job, sizeof(rewrite_job), config.source, config.target ? config.target : "");
-        if (check_library(args, &err) != RP_OK || check(args, &config, policy, &err) != RP_OK || read_include(args, &session.include, &err) != RP_OK ||
+        if (check_library(args, &err) != RP_OK || check(args, &config, policy, &err) != RP_OK ||
+            read_include(args, &session.include, &err) != RP_OK ||
             rp_client_config_read(&client, args->client.config_file, args->client.properties.items,
                                   args->client.properties.cnt, args->client.bootstrap, &err) != RP_OK)
                 code = rp_die("follow", &err);

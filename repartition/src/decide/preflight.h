@@ -76,7 +76,10 @@ struct rp_findings {
 void rp_findings_add(struct rp_findings *findings, rp_severity_t severity, const char *id, const char *fmt, ...)
         __attribute__((format(printf, 4, 5)));
 
-/** What is known against this librdkafka for writing; 0: it is not judged. */
+/**
+ * What is known against this librdkafka, the fatal first; 0: it is not judged.
+ * @param uses  RP_LIBRARY_..., see decide/library.h
+ */
 void rp_preflight_library(uint32_t library, const char *name, unsigned uses, bool is_allowed,
                           struct rp_findings *findings);
 
