@@ -41,6 +41,15 @@ def test_schema_show_refuses_plainly(repartition, schema, tmp_path):
     assert 'expected "show FILE"' in repartition("schema", "print", schema).ends_with(2).err
 
 
+@pytest.mark.parametrize("name, says", [
+    ("0", "neither a schema's id nor a GUID"), ("-0", "unknown option"), ("99999999999999999999", "neither a schema's id nor a GUID"),
+    ("2147483648", "it has 4 bytes in a frame, so that 2147483647 is the last"), ("4294967303", "it has 4 bytes in a frame"),
+])
+def test_ids_that_no_registry_gives(repartition, name, says):
+    """Not even asked for: the key would carry another id than the one that was asked for."""
+    assert says in repartition("schema", "show", name, "--registry", "http://127.0.0.1:1", "--key", "02").ends_with(2).err
+
+
 def test_names_that_no_policy_can_hold(repartition, schema):
     for args in ([b"\xff.avsc"], [schema, "--field", b"\xff"], [schema, "--reader", b"\xff"], [schema, "--as", b"\xff"],
                  ["7", "--registry", b"http://\xff"], ["7", "--registry", "http://127.0.0.1:1", "--registry-ca", b"\xff"]):

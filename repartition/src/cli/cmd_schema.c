@@ -5,6 +5,7 @@
 #include "report/text.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,17 +55,24 @@ static const char *const outcome_names[] = { "projected", "unframed", "missing",
 
 /* ---- the rule -------------------------------------------------------------------------------------------------- */
 
+/* A schema's number as registries count; 0: it is none. */
+static int64_t schema_id(const char *text)
+{
+        size_t len = strlen(text);
+
+        return len && len < 19 && strspn(text, "0123456789") == len ? strtoll(text, NULL, 10) : 0;
+}
+
 /* A number, or 32 hex digits with dashes or without. */
 static bool is_schema_name(const char *text)
 {
-        size_t digits = 0, hex = 0, dashes = 0, len = strlen(text);
+        size_t hex = 0, dashes = 0, len = strlen(text);
 
         for (size_t i = 0; i < len; i++) {
-                digits += isdigit((unsigned char)text[i]) != 0;
                 hex += isxdigit((unsigned char)text[i]) != 0;
                 dashes += text[i] == '-';
         }
-        return (len && len < 11 && digits == len) || (hex == 32 && hex + dashes == len);
+        return schema_id(text) || (hex == 32 && hex + dashes == len);
 }
 
 static json_t *text_list(const struct rp_list *list)
@@ -157,6 +165,9 @@ static rp_err_t check_args(const struct args *args, const char *what, struct rp_
         if (is_asked(args) && !is_schema_name(what))
                 return rp_fail(err, RP_ERR_USAGE, "\"%.100s\" is neither a schema's id nor a GUID, which is what registries know "
                                "them by", what);
+        if (args->registries.cnt && schema_id(what) > INT32_MAX)
+                return rp_fail(err, RP_ERR_USAGE, "\"%.100s\" is no schema's id: it has 4 bytes in a frame, so that %" PRId32
+                               " is the last; --policy asks by a rule with longer ones", what, INT32_MAX);
         if (args->policy_file && args->registries.cnt)
                 return rp_fail(err, RP_ERR_USAGE, "--policy and --registry exclude each other: the policy names its registries");
         if (args->policy_file && (args->fields.cnt || args->as || args->reader_file))
