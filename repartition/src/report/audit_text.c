@@ -439,7 +439,7 @@ static void print_remedy(const struct rp_audit_report *report, FILE *out)
                 return;
         fprintf(out, "  %-9s   ", "mend it");
         rp_audit_report_command(report, out);
-        fputs("      (prints the plan first)\n", out);
+        fputs("   (a plan first)\n", out);
         print_reprocess(report, out);
 }
 
