@@ -21,7 +21,7 @@ def rewrite_under_fire(repartition, kafka, source, target, partitions):
             "--order", "merge", "--transaction-ms", 100)
     for _ in range(KILLS):
         before = sum(end_offsets(kafka.bootstrap, target))
-        job = repartition.start(*args)
+        job = repartition.start(*args, "--throttle-records", RECORDS // 4)  # so that a fast machine is not done by then
         while job.poll() is None and sum(end_offsets(kafka.bootstrap, target)) < before + RECORDS / 20:
             time.sleep(0.02)
         job.send_signal(signal.SIGKILL)

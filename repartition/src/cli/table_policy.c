@@ -141,6 +141,7 @@ json_t *rp_table_policy_make(const struct rp_table_policy *plan, const struct rp
                 map = table_of(plan, units, place, fields, as_text, map);
         json_object_set_new(rule, "partitions", json_integer(plan->partition_cnt));
         json_object_set_new(rule, "map", map);
+        json_object_del(rule, "fingerprint"); /* of the rule as it was; compiling writes the new one */
         if (check(plan, units, place, document, err) == RP_OK)
                 return document;
         json_decref(document);
