@@ -336,8 +336,8 @@ static struct rp_copy_action give_up(struct rp_copy *copy, const struct rp_copy_
 
 /*
  * After an uncertain outcome. First a look that disturbs nobody: when the job went on without us, the other run must
- * win. (In a group nobody else has our producer's name: whoever is fenced there was so by a time-out.) Then the producer is made anew, and what is stored after that
- * can no longer change behind our back.
+ * win. (In a group nobody else has our producer's name: whoever is fenced there was so by a time-out.) Then the producer is
+ * made anew, and what is stored after that can no longer change behind our back.
  */
 static struct rp_copy_action recover(struct rp_copy *copy, const struct rp_copy_answer *answer)
 {
