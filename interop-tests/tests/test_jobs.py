@@ -187,7 +187,7 @@ def test_into_another_cluster(kafka, start_kafka, topic, repartition, tmp_path):
     run = ("rewrite", source, source, "--partitions", 10, *where, "--execute", *MERGE)  # by the same name, too
     refused = repartition(*run, "--jobs-topic", "none").ends_with(2)
     assert "two clusters" in refused.err
-    process = repartition.start(*run, *SLOW, "--throttle-records", 30_000)  # or a fast machine is done by then
+    process = repartition.start(*run, *SLOW, "--throttle-records", 8_000)  # or a fast machine is done by then
     deadline = time.monotonic() + 60
     while True:  # its progress is in the other cluster
         assert process.poll() is None and time.monotonic() < deadline
