@@ -1,12 +1,13 @@
 #define RP_WITH_RDKAFKA
 #include "io/group_lag.h"
 
+#include "io/groups.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 struct rp_group_lag {
         struct rp_client client; /* first: it is the opaque of librdkafka's callbacks */
-        rd_kafka_queue_t *queue;
 };
 
 rp_err_t rp_group_lag_new(struct rp_group_lag **lag, const struct rp_client_config *config, struct rp_error *err)
@@ -31,53 +32,25 @@ rp_err_t rp_group_lag_new(struct rp_group_lag **lag, const struct rp_client_conf
         if (rc != RP_OK) {
                 free(*lag);
                 *lag = NULL;
-                return rc;
         }
-        (*lag)->queue = rd_kafka_queue_new((*lag)->client.rk);
-        return RP_OK;
+        return rc;
 }
 
 /* Committed offsets, of one topic or of all; the caller's list. NULL with *err. */
 static rd_kafka_topic_partition_list_t *committed(struct rp_group_lag *lag, const char *group, const char *topic,
                                                   int timeout_ms, struct rp_error *err)
 {
-        rd_kafka_ListConsumerGroupOffsets_t *request = rd_kafka_ListConsumerGroupOffsets_new(group, NULL);
-        rd_kafka_AdminOptions_t *options =
-                rd_kafka_AdminOptions_new(lag->client.rk, RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPOFFSETS);
-        rd_kafka_topic_partition_list_t *list = NULL;
-        const rd_kafka_group_result_t **results = NULL;
-        rd_kafka_resp_err_t kerr;
-        rd_kafka_event_t *event;
-        char text[64];
-        size_t cnt = 0;
+        rd_kafka_topic_partition_list_t *list, *all;
 
         rp_client_needs(&lag->client, RP_RESOURCE_GROUP, "Describe", group);
-        rd_kafka_AdminOptions_set_request_timeout(options, timeout_ms, text, sizeof(text));
-        rd_kafka_ListConsumerGroupOffsets(lag->client.rk, &request, 1, options, lag->queue);
-        event = rd_kafka_queue_poll(lag->queue, timeout_ms + 1000);
-        kerr = event ? rd_kafka_event_error(event) : RD_KAFKA_RESP_ERR__TIMED_OUT;
-        if (!kerr)
-                results = rd_kafka_ListConsumerGroupOffsets_result_groups(
-                        rd_kafka_event_ListConsumerGroupOffsets_result(event), &cnt);
-        if (cnt && rd_kafka_group_result_error(results[0]))
-                kerr = rd_kafka_error_code(rd_kafka_group_result_error(results[0]));
-        if (kerr || !cnt) {
-                rp_client_serve(&lag->client, 0);
-                rp_fail_resp(err, &lag->client, kerr ? kerr : RD_KAFKA_RESP_ERR__FAIL,
-                             "cannot ask for the offsets of group \"%.100s\"", group);
-        } else {
-                const rd_kafka_topic_partition_list_t *all = rd_kafka_group_result_partitions(results[0]);
-
-                list = rd_kafka_topic_partition_list_new(all ? all->cnt : 0);
-                for (int i = 0; all && i < all->cnt; i++)
-                        if (all->elems[i].offset >= 0 && !all->elems[i].err && (!topic || !strcmp(all->elems[i].topic, topic)))
-                                rd_kafka_topic_partition_list_add(list, all->elems[i].topic, all->elems[i].partition)->offset =
-                                        all->elems[i].offset;
-        }
-        if (event)
-                rd_kafka_event_destroy(event);
-        rd_kafka_AdminOptions_destroy(options);
-        rd_kafka_ListConsumerGroupOffsets_destroy(request);
+        if (rp_group_committed(&lag->client, group, "cannot ask for the offsets of group", timeout_ms, &all, err) != RP_OK)
+                return NULL;
+        list = rd_kafka_topic_partition_list_new(all->cnt);
+        for (int i = 0; i < all->cnt; i++)
+                if (all->elems[i].offset >= 0 && !all->elems[i].err && (!topic || !strcmp(all->elems[i].topic, topic)))
+                        rd_kafka_topic_partition_list_add(list, all->elems[i].topic, all->elems[i].partition)->offset =
+                                all->elems[i].offset;
+        rd_kafka_topic_partition_list_destroy(all);
         return list;
 }
 
@@ -126,7 +99,6 @@ void rp_group_lag_free(struct rp_group_lag *lag)
 {
         if (!lag)
                 return;
-        rd_kafka_queue_destroy(lag->queue);
         rp_client_close(&lag->client);
         free(lag);
 }

@@ -35,15 +35,14 @@ static rp_err_t judge(const struct request *request, rd_kafka_resp_err_t kerr, c
 static rd_kafka_event_t *ask(const struct request *request, rd_kafka_queue_t **queue, int timeout_ms, struct rp_error *err)
 {
         rd_kafka_AdminOptions_t *options = rd_kafka_AdminOptions_new(request->client->rk, RD_KAFKA_ADMIN_OP_ANY);
-        int wait = timeout_ms < TRY_MS ? timeout_ms : TRY_MS;
         rd_kafka_event_t *event;
         char text[128];
 
-        rd_kafka_AdminOptions_set_request_timeout(options, wait, text, sizeof(text));
+        rd_kafka_AdminOptions_set_request_timeout(options, timeout_ms, text, sizeof(text));
         *queue = rd_kafka_queue_new(request->client->rk);
         request->send(request, options, *queue);
         rd_kafka_AdminOptions_destroy(options);
-        event = rd_kafka_queue_poll(*queue, wait + 1000);
+        event = rd_kafka_queue_poll(*queue, timeout_ms + 1000);
         if (event && !rd_kafka_event_error(event))
                 return event;
         judge(request, event ? rd_kafka_event_error(event) : RD_KAFKA_RESP_ERR__TIMED_OUT, NULL, err);
@@ -52,6 +51,12 @@ static rd_kafka_event_t *ask(const struct request *request, rd_kafka_queue_t **q
         rd_kafka_queue_destroy(*queue);
         *queue = NULL;
         return NULL;
+}
+
+/* For those who try again until their time is over. */
+static int one_try_ms(int timeout_ms)
+{
+        return timeout_ms < TRY_MS ? timeout_ms : TRY_MS;
 }
 
 /* ---- who is in it ------------------------------------------------------------------------------------------------- */
@@ -103,7 +108,7 @@ rp_err_t rp_group_describe(struct rp_client *client, const char *name, const cha
         rp_client_needs(client, RP_RESOURCE_GROUP, right, name);
         do {
                 rd_kafka_queue_t *queue;
-                rd_kafka_event_t *event = ask(&request, &queue, timeout_ms, err);
+                rd_kafka_event_t *event = ask(&request, &queue, one_try_ms(timeout_ms), err);
                 size_t cnt = 0;
 
                 *group = (struct rp_roster){ 0 };
@@ -140,6 +145,14 @@ static void send_list(const struct request *request, rd_kafka_AdminOptions_t *op
 
         if (error)
                 rd_kafka_error_destroy(error);
+        rd_kafka_ListConsumerGroupOffsets(request->client->rk, &list, 1, options, queue);
+        rd_kafka_ListConsumerGroupOffsets_destroy(list);
+}
+
+static void send_list_unstable(const struct request *request, rd_kafka_AdminOptions_t *options, rd_kafka_queue_t *queue)
+{
+        rd_kafka_ListConsumerGroupOffsets_t *list = rd_kafka_ListConsumerGroupOffsets_new(request->name, NULL);
+
         rd_kafka_ListConsumerGroupOffsets(request->client->rk, &list, 1, options, queue);
         rd_kafka_ListConsumerGroupOffsets_destroy(list);
 }
@@ -207,7 +220,7 @@ static rp_err_t perform(const struct request *request, results_fn *results, int3
 
         do {
                 rd_kafka_queue_t *queue;
-                rd_kafka_event_t *event = ask(request, &queue, timeout_ms, err);
+                rd_kafka_event_t *event = ask(request, &queue, one_try_ms(timeout_ms), err);
                 size_t cnt = 0;
 
                 rc = event ? RP_OK : err->code;
@@ -241,6 +254,31 @@ rp_err_t rp_group_offsets(struct rp_client *client, const char *name, const char
         }
         rc = perform(&request, listed, partition_cnt, offsets, timeout_ms, err);
         rd_kafka_topic_partition_list_destroy(list);
+        return rc;
+}
+
+rp_err_t rp_group_committed(struct rp_client *client, const char *name, const char *what, int timeout_ms,
+                            rd_kafka_topic_partition_list_t **list, struct rp_error *err)
+{
+        struct request request = { .client = client, .name = name, .what = what, .send = send_list_unstable };
+        rd_kafka_queue_t *queue;
+        rd_kafka_event_t *event = ask(&request, &queue, timeout_ms, err);
+        const rd_kafka_group_result_t **groups;
+        rp_err_t rc = RP_OK;
+        size_t cnt = 0;
+
+        *list = NULL;
+        if (!event)
+                return err->code;
+        groups = listed(event, &cnt);
+        if (cnt == 1 && rd_kafka_group_result_error(groups[0]))
+                rc = judge(&request, rd_kafka_error_code(rd_kafka_group_result_error(groups[0])), NULL, err);
+        else if (cnt == 1 && rd_kafka_group_result_partitions(groups[0]))
+                *list = rd_kafka_topic_partition_list_copy(rd_kafka_group_result_partitions(groups[0]));
+        if (rc == RP_OK && !*list)
+                *list = rd_kafka_topic_partition_list_new(0);
+        rd_kafka_event_destroy(event);
+        rd_kafka_queue_destroy(queue);
         return rc;
 }
 

@@ -31,6 +31,17 @@ void rp_roster_release(struct rp_roster *roster);
 rp_err_t rp_group_offsets(struct rp_client *client, const char *name, const char *topic, int32_t partition_cnt,
                           int timeout_ms, int64_t *offsets, struct rp_error *err);
 
+#ifdef RP_WITH_RDKAFKA
+/**
+ * What the group has committed up to now, in all its topics; what a transaction that is open would change is not waited for.
+ * Asks once.
+ * @param what  for messages, such as "cannot read the offsets of group"
+ * @returns RP_OK and *list, the caller's; partitions without an offset have a negative one.
+ */
+rp_err_t rp_group_committed(struct rp_client *client, const char *name, const char *what, int timeout_ms,
+                            rd_kafka_topic_partition_list_t **list, struct rp_error *err);
+#endif
+
 /**
  * Stores offsets for the group, -1: leaves that partition alone.
  * @returns RP_ERR_USAGE when the group has members: the cluster refuses then.

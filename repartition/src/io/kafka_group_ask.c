@@ -1,6 +1,7 @@
 #define RP_WITH_RDKAFKA
 #include "io/kafka_group.h"
 
+#include "io/groups.h"
 #include "io/newer.h"
 
 #include <stdlib.h>
@@ -52,50 +53,24 @@ rp_err_t rp_kafka_group_metadata(struct rp_group *group, rd_kafka_consumer_group
 
 /* ---- what is stored ------------------------------------------------------------------------------------------------- */
 
-/* ListConsumerGroupOffsets does not wait for open transactions, unless it is asked to. */
 rp_err_t rp_kafka_group_peek(struct rp_client *client, const char *group, const char *topic, struct rp_progress *progress,
                              int timeout_ms, struct rp_error *err)
 {
-        rd_kafka_ListConsumerGroupOffsets_t *wanted = rd_kafka_ListConsumerGroupOffsets_new(group, NULL);
-        rd_kafka_AdminOptions_t *options = rd_kafka_AdminOptions_new(client->rk, RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPOFFSETS);
-        rd_kafka_queue_t *queue = rd_kafka_queue_new(client->rk);
-        const rd_kafka_ListConsumerGroupOffsets_result_t *result = NULL;
-        const rd_kafka_group_result_t **groups = NULL;
-        rd_kafka_event_t *event;
-        size_t cnt = 0;
-        char text[128];
-        rp_err_t rc;
+        rd_kafka_topic_partition_list_t *list;
+        rp_err_t rc = rp_group_committed(client, group, "cannot read what is stored by group", timeout_ms, &list, err);
 
-        rd_kafka_AdminOptions_set_request_timeout(options, timeout_ms, text, sizeof(text));
-        rd_kafka_ListConsumerGroupOffsets(client->rk, &wanted, 1, options, queue);
-        event = rd_kafka_queue_poll(queue, timeout_ms + 1000);
-        rc = rp_fail_resp(err, client, event ? rd_kafka_event_error(event) : RD_KAFKA_RESP_ERR__TIMED_OUT,
-                          "cannot read what group \"%s\" has stored", group);
-        if (rc == RP_OK && (result = rd_kafka_event_ListConsumerGroupOffsets_result(event)))
-                groups = rd_kafka_ListConsumerGroupOffsets_result_groups(result, &cnt);
-        for (size_t i = 0; rc == RP_OK && i < cnt; i++) {
-                const rd_kafka_error_t *kerr = rd_kafka_group_result_error(groups[i]);
-                const rd_kafka_topic_partition_list_t *list = rd_kafka_group_result_partitions(groups[i]);
+        for (int at = 0; rc == RP_OK && at < list->cnt; at++) {
+                const rd_kafka_topic_partition_t *one = &list->elems[at];
+                char *note;
 
-                if (kerr)
-                        rc = rp_fail_resp(err, client, rd_kafka_error_code(kerr),
-                                          "cannot read what group \"%s\" has stored", group);
-                for (int at = 0; rc == RP_OK && list && at < list->cnt; at++) {
-                        const rd_kafka_topic_partition_t *one = &list->elems[at];
-                        char *note;
-
-                        if (strcmp(one->topic, topic) != 0 || one->partition >= progress->cnt || one->offset < 0)
-                                continue;
-                        note = one->metadata_size ? strndup(one->metadata, one->metadata_size) : NULL;
-                        if (!rp_progress_set(progress, one->partition, one->offset, note))
-                                rc = rp_fail(err, RP_ERR_FATAL, "out of memory");
-                        free(note);
-                }
+                if (strcmp(one->topic, topic) != 0 || one->partition >= progress->cnt || one->offset < 0)
+                        continue;
+                note = one->metadata_size ? strndup(one->metadata, one->metadata_size) : NULL;
+                if (!rp_progress_set(progress, one->partition, one->offset, note))
+                        rc = rp_fail(err, RP_ERR_FATAL, "out of memory");
+                free(note);
         }
-        if (event)
-                rd_kafka_event_destroy(event);
-        rd_kafka_queue_destroy(queue);
-        rd_kafka_AdminOptions_destroy(options);
-        rd_kafka_ListConsumerGroupOffsets_destroy(wanted);
+        if (list)
+                rd_kafka_topic_partition_list_destroy(list);
         return rc;
 }
