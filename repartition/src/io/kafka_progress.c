@@ -1,5 +1,6 @@
 #define RP_WITH_RDKAFKA
 #include "clock.h"
+#include "io/kafka_group.h"
 #include "io/kafka_sink.h"
 #include "io/kafka_source.h"
 #include "io/rights.h"
@@ -7,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TRY_MS = 3000 };
+enum {
+        TRY_MS = 3000,
+        PENDING_MS = RP_TRANSACTION_TIMEOUT_MS + 3000 /* by then the cluster has ended what a killed run left open */
+};
 
 static rp_err_t take(struct rp_progress *progress, const rd_kafka_topic_partition_list_t *list, struct rp_error *err)
 {
@@ -61,5 +65,17 @@ rp_err_t rp_kafka_progress(struct rp_source *source, struct rp_progress *progres
                 rd_kafka_topic_partition_list_add(list, source->topic, p);
         rc = rp_kafka_progress_ask(rp_kafka_source_client(source), list, progress, timeout_ms, err);
         rd_kafka_topic_partition_list_destroy(list);
+        return rc;
+}
+
+rp_err_t rp_kafka_progress_now(struct rp_source *source, const char *job, struct rp_progress *progress, int timeout_ms,
+                               struct rp_error *err)
+{
+        rp_err_t rc = rp_kafka_progress(source, progress, timeout_ms < PENDING_MS ? timeout_ms : PENDING_MS, err);
+        struct rp_error ignored;
+
+        if (rc == RP_ERR_RETRY && rp_kafka_group_peek(rp_kafka_source_client(source), job, source->topic, progress, timeout_ms,
+                                                      &ignored) == RP_OK)
+                return RP_OK;
         return rc;
 }

@@ -58,6 +58,14 @@ rp_err_t rp_kafka_sink_try(const struct rp_kafka_sink_config *config, struct rp_
 rp_err_t rp_kafka_progress(struct rp_source *source, struct rp_progress *progress, int timeout_ms,
                            struct rp_error *err);
 
+/**
+ * The same for a plan, which must come to its end. A run that was killed may have left a transaction open that would change
+ * the progress: its end is waited for, but no longer than such transactions last by default. If it was given more time, this
+ * is what was committed before; recover() voids that transaction, and believes only what is stored after that.
+ */
+rp_err_t rp_kafka_progress_now(struct rp_source *source, const char *job, struct rp_progress *progress, int timeout_ms,
+                               struct rp_error *err);
+
 /** The number of partitions that the target has now. A change is for the caller to judge: a sink's count is fixed. */
 rp_err_t rp_kafka_sink_count(struct rp_sink *sink, int timeout_ms, int32_t *cnt, struct rp_error *err);
 

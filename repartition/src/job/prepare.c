@@ -21,7 +21,6 @@ enum {
         SAMPLE = 100000,    /* records of a larger one, from places spread evenly over every partition */
         PLACES = 4,
         STABLE_MS = 20000,
-        PENDING_MS = RP_TRANSACTION_TIMEOUT_MS + 3000, /* by then the cluster has ended what a killed run left open */
         ADMIN_MS = 10000
 };
 
@@ -197,24 +196,6 @@ rp_err_t rp_source_has_records(struct rp_source *source, bool *found, struct rp_
         return rc;
 }
 
-/*
- * The progress for a plan. A run that was killed may have left a transaction open that would change it: its end is waited for,
- * but no longer than such transactions last by default. If it was given more time, the plan goes by what was committed
- * before; --execute voids that transaction first, and believes only what is stored after that.
- */
-static rp_err_t read_progress(struct rp_source *source, const struct rp_prepare_config *config, struct rp_progress *progress,
-                              struct rp_error *err)
-{
-        int wait_ms = config->timeout_ms < PENDING_MS ? config->timeout_ms : PENDING_MS;
-        rp_err_t rc = rp_kafka_progress(source, progress, wait_ms, err);
-        struct rp_error ignored;
-
-        if (rc == RP_ERR_RETRY && rp_kafka_group_peek(rp_kafka_source_client(source), config->job, source->topic, progress,
-                                                      config->timeout_ms, &ignored) == RP_OK)
-                return RP_OK;
-        return rc;
-}
-
 /* What the target tells: whether it holds anything, and how many workers the last run had. */
 static rp_err_t look_at_target(struct rp_preparation *preparation, const struct rp_prepare_config *config,
                                struct rp_error *err)
@@ -232,7 +213,7 @@ static rp_err_t look_at_target(struct rp_preparation *preparation, const struct 
         if (rc == RP_OK && !rp_progress_init(&progress, source->partition_cnt))
                 rc = rp_fail(err, RP_ERR_FATAL, "out of memory");
         if (rc == RP_OK)
-                rc = read_progress(source, config, &progress, err);
+                rc = rp_kafka_progress_now(source, config->job, &progress, config->timeout_ms, err);
         if (rc == RP_OK && rp_lead_note_parse(&note, progress.marks[0].note))
                 preparation->former_workers = note.workers;
         rp_progress_release(&progress);
@@ -466,7 +447,8 @@ rp_err_t rp_prepare(struct rp_preparation *preparation, const struct rp_prepare_
         if (rc == RP_OK)
                 rc = preparation->store.is_apart
                              ? rp_job_store_progress(&preparation->store, &preparation->progress, config->timeout_ms, err)
-                             : read_progress(preparation->source, config, &preparation->progress, err);
+                             : rp_kafka_progress_now(preparation->source, config->job, &preparation->progress,
+                                                     config->timeout_ms, err);
         if (rc == RP_OK)
                 rc = look_at_progress(preparation, config, err);
         if (rc == RP_OK)

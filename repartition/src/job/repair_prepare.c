@@ -54,7 +54,7 @@ rp_err_t rp_repair_prepare(struct rp_repair_preparation *preparation, const stru
         if (rc == RP_OK && !rp_progress_init(&preparation->progress, preparation->source->partition_cnt))
                 rc = rp_fail(err, RP_ERR_FATAL, "out of memory");
         if (rc == RP_OK)
-                rc = rp_kafka_progress(preparation->source, &preparation->progress, config->timeout_ms, err);
+                rc = rp_kafka_progress_now(preparation->source, config->job, &preparation->progress, config->timeout_ms, err);
         return rc;
 }
 
