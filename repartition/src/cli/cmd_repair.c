@@ -85,11 +85,7 @@ static bool tell(struct session *session, const struct rp_repair_report *report)
                 { "misplaced_records", "", "class", "split", report->counts.records[RP_CLASS_SPLIT] },
                 { "misplaced_records", "", "class", "unknown", report->counts.records[RP_CLASS_UNKNOWN] },
                 { "misplaced_records", "", "class", "copied", report->counts.records[RP_CLASS_COPIED] },
-                { "transactions_total", "Transactions by what became of them", "outcome", "committed", report->transactions },
-                { "transactions_total", "", "outcome", "aborted", report->rolled_back },
-                { "transactions_total", "", "outcome", "indeterminate", report->uncertain },
-                { "producer_recreations_total", "Producers made anew after an uncertain outcome", NULL, NULL,
-                  report->recoveries },
+                RP_TRANSACTION_COUNTERS(report->transactions, report->rolled_back, report->uncertain, report->recoveries),
         };
         const struct rp_pulse pulse = {
                 .done = report->done, .total = report->total, .uncommitted = report->uncommitted, .trouble = report->trouble,

@@ -101,6 +101,15 @@ extern const struct rp_command *const rp_commands[]; /* NULL-terminated */
         { "timeout-ms", 0, RP_OPT_COUNT, offsetof(T, timeout_ms), "MS",                                                \
           "longest wait for brokers that do not answer", "60000", 1000, 3600000, NULL }
 
+/** Rows of commands that copy into a topic of their own, whose members are replication_factor, settings, transaction_ms. */
+#define RP_TARGET_OPTIONS(T)                                                                                          \
+        { "replication-factor", 0, RP_OPT_COUNT, offsetof(T, replication_factor), "N",                                 \
+          "of a target that is created (default: the source's)", NULL, 1, 1000, NULL },                                \
+        { "config", 0, RP_OPT_LIST, offsetof(T, settings), "NAME=VALUE",                                               \
+          "a topic setting of a target that is created, besides the source's own; may be repeated", NULL, 0, 0, NULL }, \
+        { "transaction-ms", 0, RP_OPT_COUNT, offsetof(T, transaction_ms), "MS",                                        \
+          "longest time that a transaction is open and committed readers of the target wait", "1000", 20, 10000, NULL }
+
 /** Rows for tables of struct T, whose member is `neighbour`. */
 #define RP_NEIGHBOUR_OPTIONS(T)                                                                                       \
         { "throttle", 0, RP_OPT_SIZE, offsetof(T, neighbour.throttle_bytes), "BYTES_PER_SEC",                          \

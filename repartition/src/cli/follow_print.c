@@ -37,6 +37,9 @@ bool rp_follow_tell(struct rp_governor *governor, const struct rp_follow_result 
         const struct rp_follow_place_counts *place = place_counts(result);
         const struct rp_follow_status *status = result->status;
         bool in_place = is_in_place(result);
+        const struct rp_counter transactions[] = {
+                RP_TRANSACTION_COUNTERS(stats->transactions, stats->rolled_back, stats->uncertain, stats->recoveries),
+        };
         struct rp_counter counters[RP_COUNTERS_MAX];
         size_t cnt = 0;
         struct rp_pulse pulse = {
@@ -60,12 +63,8 @@ bool rp_follow_tell(struct rp_governor *governor, const struct rp_follow_result 
         }
         add(counters, &cnt, "records_refused_total", "Records left out since the policy refuses their keys", NULL, NULL,
             in_place ? place->refused : copy->refused);
-        add(counters, &cnt, "transactions_total", "Transactions by what became of them", "outcome", "committed",
-            stats->transactions);
-        add(counters, &cnt, "transactions_total", "", "outcome", "aborted", stats->rolled_back);
-        add(counters, &cnt, "transactions_total", "", "outcome", "indeterminate", stats->uncertain);
-        add(counters, &cnt, "producer_recreations_total", "Producers made anew after an uncertain outcome", NULL, NULL,
-            stats->recoveries);
+        for (size_t i = 0; i < sizeof(transactions) / sizeof(*transactions); i++)
+                counters[cnt++] = transactions[i];
         add(counters, &cnt, "rebalances_total", "Rebalances that changed what this instance holds", NULL, NULL,
             status->rebalances);
         add(counters, &cnt, "partitions_lost_total", "Partitions that the group took away without asking", NULL, NULL,

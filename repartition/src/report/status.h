@@ -21,6 +21,13 @@ struct rp_counter {
         uint64_t value;
 };
 
+/** Rows of every job that writes in transactions, for an initializer of struct rp_counter []. */
+#define RP_TRANSACTION_COUNTERS(committed, aborted, indeterminate, recreations)                                       \
+        { "transactions_total", "Transactions by what became of them", "outcome", "committed", (committed) },         \
+        { "transactions_total", "", "outcome", "aborted", (aborted) },                                                \
+        { "transactions_total", "", "outcome", "indeterminate", (indeterminate) },                                    \
+        { "producer_recreations_total", "Producers made anew after an uncertain outcome", NULL, NULL, (recreations) }
+
 struct rp_status {
         const char *kind, *job, *source;
         const char *target;      /* NULL: in place */
