@@ -54,7 +54,7 @@ static size_t read_utf8(const unsigned char *at, size_t len, uint32_t *code)
         return more + 1;
 }
 
-static bool utf16(const unsigned char *key, size_t len, bool big, struct rp_form_bytes *out)
+bool rp_form_utf16(const unsigned char *key, size_t len, bool big, struct rp_form_bytes *out)
 {
         out->len = 0;
         for (size_t at = 0; at < len;) {
@@ -75,17 +75,17 @@ static bool utf16(const unsigned char *key, size_t len, bool big, struct rp_form
                         out->data[out->len++] = (unsigned char)(big ? units[u] : units[u] >> 8);
                 }
         }
-        return out->len != 0;
+        return true;
 }
 
 static bool utf16le(const unsigned char *key, size_t len, struct rp_form_bytes *out)
 {
-        return utf16(key, len, false, out);
+        return rp_form_utf16(key, len, false, out) && out->len;
 }
 
 static bool utf16be(const unsigned char *key, size_t len, struct rp_form_bytes *out)
 {
-        return utf16(key, len, true, out);
+        return rp_form_utf16(key, len, true, out) && out->len;
 }
 
 /* Decimal text that a number prints as, and nothing else. */

@@ -21,6 +21,9 @@
 size_t rp_forms_add(struct rp_ways *ways, const struct rp_explanation *found, const struct rp_sample_key *keys,
                     size_t key_cnt, int32_t partition_cnt);
 
+/** Well-formed UTF-8 as UTF-16 without a mark of its order. False when it is not well-formed, or has no room. */
+bool rp_form_utf16(const unsigned char *text, size_t len, bool big_endian, struct rp_form_bytes *out);
+
 /** The i-th form, or NULL past the last. Static storage. */
 const struct rp_form *rp_form_at(size_t i);
 

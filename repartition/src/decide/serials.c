@@ -1,5 +1,7 @@
 #include "decide/serials.h"
 
+#include "decide/forms.h"
+
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -71,33 +73,11 @@ static bool with_length(const char *value, struct rp_serial_bytes *out)
         return put(out, len, 4) && text(value, out);
 }
 
-/* The values are well-formed UTF-8. */
 static bool utf16(const char *value, bool big, struct rp_serial_bytes *out)
 {
-        const unsigned char *at = (const unsigned char *)value;
+        struct rp_form_bytes bytes;
 
-        while (*at) {
-                int more = *at < 0x80 ? 0 : *at < 0xe0 ? 1 : *at < 0xf0 ? 2 : 3;
-                uint32_t code = more ? *at & (0x3fu >> more) : *at, units[2];
-                int cnt = 1;
-
-                for (at++; more; more--, at++)
-                        code = code << 6 | (*at & 0x3f);
-                units[0] = code;
-                if (code > 0xffff) {
-                        units[0] = 0xd800 + ((code - 0x10000) >> 10);
-                        units[1] = 0xdc00 + ((code - 0x10000) & 0x3ff);
-                        cnt = 2;
-                }
-                for (int i = 0; i < cnt; i++) {
-                        unsigned char pair[2] = { (unsigned char)(units[i] >> 8), (unsigned char)units[i] };
-                        unsigned char swapped[2] = { pair[1], pair[0] };
-
-                        if (!put(out, big ? pair : swapped, 2))
-                                return false;
-                }
-        }
-        return true;
+        return rp_form_utf16((const unsigned char *)value, strlen(value), big, &bytes) && put(out, bytes.data, bytes.len);
 }
 
 static bool utf16be(const char *value, struct rp_serial_bytes *out)
