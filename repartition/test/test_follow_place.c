@@ -4,6 +4,7 @@
  */
 #include "job/follow_place.h"
 
+#include "java_rule.h"
 #include "memory.h"
 
 #include <setjmp.h>
@@ -16,8 +17,6 @@
 enum { PARTITIONS = 3, KEYS = 5, ROUNDS = 60, SEEDS = 60 };
 
 static struct rp_error error;
-static kr_policy_t *policy;
-static const kr_rule_t *rule;
 static struct memory_topic topic;
 static struct faults faults;
 
@@ -332,23 +331,6 @@ static void test_refused_keys(void **state)
         kr_policy_free(strict);
 }
 
-static int setup(void **state)
-{
-        struct kr_error kerr;
-
-        (void)state;
-        policy = kr_policy_from_hash("murmur2", &kerr);
-        rule = policy ? kr_policy_rule_at(policy, 0) : NULL;
-        return rule ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-        (void)state;
-        kr_policy_free(policy);
-        return 0;
-}
-
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -359,5 +341,5 @@ int main(void)
                 cmocka_unit_test(test_refused_keys),
         };
 
-        return cmocka_run_group_tests(tests, setup, teardown);
+        return cmocka_run_group_tests(tests, java_rule_set_up, java_rule_tear_down);
 }

@@ -5,6 +5,7 @@
 #include "decide/digest.h"
 #include "decide/repair_pass.h"
 #include "job/repair.h"
+#include "java_rule.h"
 #include "memory.h"
 
 #include <setjmp.h>
@@ -16,8 +17,6 @@
 
 enum { PARTITIONS = 5, SAFE = 1 << RP_CLASS_SAFE, ALL = SAFE | 1 << RP_CLASS_STALE | 1 << RP_CLASS_SPLIT | 1 << RP_CLASS_UNKNOWN };
 
-static kr_policy_t *policy;
-static const kr_rule_t *rule;
 static struct rp_repair_report report;
 static struct rp_error error;
 
@@ -582,23 +581,6 @@ static void test_passes_as_text(void **state)
         assert_false(rp_classes_parse("safe,", &classes, &word, &len));
 }
 
-static int set_up(void **state)
-{
-        struct kr_error err;
-
-        (void)state;
-        policy = kr_policy_from_hash("murmur2", &err);
-        rule = kr_policy_rule(policy, "t");
-        return rule ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-        (void)state;
-        kr_policy_free(policy);
-        return 0;
-}
-
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -612,5 +594,5 @@ int main(void)
                 cmocka_unit_test(test_passes_as_text),
         };
 
-        return cmocka_run_group_tests(tests, set_up, tear_down);
+        return cmocka_run_group_tests(tests, java_rule_set_up, java_rule_tear_down);
 }

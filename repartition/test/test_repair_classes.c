@@ -3,6 +3,7 @@
  * with every other one, byte by byte, and knows no hashes, tables or ranges.
  */
 #include "decide/repair.h"
+#include "java_rule.h"
 #include "memory.h"
 
 #include <setjmp.h>
@@ -13,9 +14,6 @@
 #include <string.h>
 
 enum { PARTITIONS = 5, MEMORY = 1 << 20 };
-
-static kr_policy_t *policy;
-static const kr_rule_t *rule;
 
 static unsigned random_state;
 
@@ -708,23 +706,6 @@ static void test_keys_that_the_rule_refuses_are_not_judged(void **state)
         memory_topic_release(&logs);
 }
 
-static int set_up(void **state)
-{
-        struct kr_error err;
-
-        (void)state;
-        policy = kr_policy_from_hash("murmur2", &err);
-        rule = kr_policy_rule(policy, "t");
-        return rule ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-        (void)state;
-        kr_policy_free(policy);
-        return 0;
-}
-
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -738,5 +719,5 @@ int main(void)
                 cmocka_unit_test(test_keys_that_the_rule_refuses_are_not_judged),
         };
 
-        return cmocka_run_group_tests(tests, set_up, tear_down);
+        return cmocka_run_group_tests(tests, java_rule_set_up, java_rule_tear_down);
 }

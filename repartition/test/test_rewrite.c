@@ -5,6 +5,7 @@
 #include "decide/note.h"
 #include "decide/target.h"
 #include "job/rewrite.h"
+#include "java_rule.h"
 #include "memory.h"
 
 #include <setjmp.h>
@@ -15,9 +16,6 @@
 #include <string.h>
 
 enum { SOURCE_CNT = 4, TARGET_CNT = 5, KEYS = 11 };
-
-static kr_policy_t *policy;
-static const kr_rule_t *rule;
 
 static unsigned random_state;
 
@@ -646,23 +644,6 @@ static void test_pace(void **state)
         assert_int_equal(rp_transaction_pace_ms(0, 50), 50);
 }
 
-static int set_up(void **state)
-{
-        struct kr_error kerr;
-
-        (void)state;
-        policy = kr_policy_from_hash("murmur2", &kerr);
-        rule = policy ? kr_policy_rule(policy, "source") : NULL;
-        return rule ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-        (void)state;
-        kr_policy_free(policy);
-        return 0;
-}
-
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -683,5 +664,5 @@ int main(void)
                 cmocka_unit_test(test_pace),
         };
 
-        return cmocka_run_group_tests(tests, set_up, tear_down);
+        return cmocka_run_group_tests(tests, java_rule_set_up, java_rule_tear_down);
 }

@@ -4,6 +4,7 @@
  */
 #include "decide/lead.h"
 #include "job/workers.h"
+#include "java_rule.h"
 #include "memory.h"
 
 #include <setjmp.h>
@@ -15,7 +16,6 @@
 
 enum { SOURCE_CNT = 5, TARGET_CNT = 4, WORKERS = 3, RECORDS = 200, TROUBLED = 2 };
 
-static kr_policy_t *policy;
 static struct rp_error error;
 static struct rp_rewrite_report report;
 
@@ -116,7 +116,7 @@ static bool tick(void *arg, const struct rp_rewrite_report *sum)
 static rp_err_t run(struct world *world, int workers)
 {
         struct rp_sink *lead = memory_sink_new(&world->lead, NULL);
-        struct rp_rewrite rewrite = { .rule = kr_policy_rule(policy, "source"), .identity = "job", .by = "host/1",
+        struct rp_rewrite rewrite = { .rule = rule, .identity = "job", .by = "host/1",
                                       .transaction_ms = 1000, .transaction_bytes = 60, .tick = tick, .arg = world };
         struct rp_workers job = { .cnt = workers, .rewrite = &rewrite, .partition_cnt = SOURCE_CNT, .lead = lead,
                                   .lead_cnt = 1, .fence = fence, .open = open_worker, .arg = world };
@@ -251,22 +251,6 @@ static void test_notes_of_the_lead(void **state)
         assert_false(rp_lead_note_parse(&back, "{\"workers\":257,\"run\":\"\",\"by\":\"\"}"));
 }
 
-static int set_up(void **state)
-{
-        struct kr_error kerr;
-
-        (void)state;
-        policy = kr_policy_from_hash("murmur2", &kerr);
-        return policy ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-        (void)state;
-        kr_policy_free(policy);
-        return 0;
-}
-
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -276,5 +260,5 @@ int main(void)
                 cmocka_unit_test(test_notes_of_the_lead),
         };
 
-        return cmocka_run_group_tests(tests, set_up, tear_down);
+        return cmocka_run_group_tests(tests, java_rule_set_up, java_rule_tear_down);
 }
