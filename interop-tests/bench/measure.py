@@ -71,7 +71,8 @@ def real_kafka():
 def delete(bootstrap, topic):
     """Makes room for the next round."""
     from confluent_kafka.admin import AdminClient  # pylint: disable=import-outside-toplevel
-    for done in AdminClient({"bootstrap.servers": bootstrap}).delete_topics([topic], operation_timeout=30).values():
+    admin = AdminClient({"bootstrap.servers": bootstrap})  # must outlive the answer
+    for done in admin.delete_topics([topic], operation_timeout=30).values():
         done.result()
 
 
