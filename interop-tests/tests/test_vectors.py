@@ -5,7 +5,7 @@ import re
 
 import jsonschema
 import pytest
-from support import DEBIAN_PYTHON, INTEROP, JAVA, KAFKA_LIB, missing, need_command, need_file, run
+from support import BUILD, DEBIAN_PYTHON, INTEROP, JAVA, KAFKA_LIB, missing, need_command, need_file, run
 
 VECTORS = INTEROP / "vectors"
 SOURCES = VECTORS / "sources"
@@ -106,6 +106,64 @@ def test_librdkafkas_own_functions_agree(librdkafka, hash_name, symbol, tmp_path
     name = f"{hash_name}.librdkafka.tsv"
     assert body(tmp_path / name) == body(RECORDED / name)
     assert f"rd_kafka_msg_partitioner_{symbol}" in (tmp_path / name).read_text("utf-8").split("\n", 1)[0]
+
+
+# ---- which vector catches which wrong implementation ---------------------------------------------------------------
+
+
+def catches(*args, here=VECTORS, build=BUILD):
+    return run(DEBIAN_PYTHON, here / "catches", *args, env={"KEYROUTE_BUILD": build})
+
+
+def listed(result):
+    return {int(i) for i in re.findall(r"tcId +(\d+)", result.ok().out)}
+
+
+def caught_by():
+    """{(file, name of the wrong implementation): the tcIds that catch it}, by the table."""
+    rows = (line.split("\t") for line in (VECTORS / "catches.tsv").read_text("utf-8").splitlines() if line[0] != "#")
+    return {(file, name): {i for span in ids.split(",") if span
+                           for i in range(int(span.split("-")[0]), int(span.split("-")[-1]) + 1)}
+            for file, _, name, ids in rows}
+
+
+def test_the_table_of_who_catches_whom_is_what_the_doubles_say_now(tmp_path):
+    need_file(BUILD / "test" / "test_doubles", "the program of the planted mistakes, which 'make check' builds,")
+    catches("--check").ok()
+    copy = tmp_path / "interop-tests" / "vectors"
+    copy.parent.mkdir()
+    assert run("cp", "-r", VECTORS, copy).rc == 0
+    table = copy / "catches.tsv"
+    table.write_text(re.sub("(trailing newline chomped\t)39,", r"\1", table.read_text("utf-8")), "utf-8")
+    assert "run interop-tests/vectors/catches --write" in catches("--check", here=copy).ends_with(1).out
+    catches("--write", here=copy).ok()
+    assert table.read_bytes() == (VECTORS / "catches.tsv").read_bytes()
+
+
+def test_every_vector_catches_somebody_and_everybody_is_caught():
+    table = caught_by()
+    for file in FILES:
+        ids = set().union(*(caught for (name, _), caught in table.items() if name == file.stem))
+        assert ids == {t["tcId"] for t in all_tests(load(file))}, file.stem
+    own = {double: ids for (file, double), ids in table.items() if file == "murmur2"}
+    assert len(own) == 64 + len(FILES) - 1 and all(own.values())
+
+
+def test_catches_tells_both_ways_and_the_fewest():
+    table = {double: ids for (file, double), ids in caught_by().items() if file == "murmur2"}
+    assert listed(catches("--double", "newline chomped")) == table["trailing newline chomped"]
+    said = catches("--test", 39).ok().out
+    assert f"catches {sum(39 in ids for ids in table.values())} of {len(table)}\n" in said
+    assert "trailing newline chomped (key)" in said
+    few = listed(catches("--fewest"))
+    assert len(few) < 10 and all(ids & few for ids in table.values())
+    assert re.search(r"^murmur2 +\d+ +76 ", catches().ok().out, re.M)
+
+
+def test_catches_refuses_what_it_does_not_know():
+    assert "there are: crc32," in catches("--hash", "nosuch").ends_with(2).err
+    assert "has 'nosuch' in its name" in catches("--double", "nosuch").ends_with(2).err
+    assert "has no tcId 9999" in catches("--test", 9999).ends_with(2).err
 
 
 # ---- the checker for others' CI -----------------------------------------------------------------------------------

@@ -474,9 +474,14 @@ static int32_t floor_mod(uint32_t hash, int32_t n)
         return (int32_t)(p < 0 ? p + n : p);
 }
 
+static int32_t signed_remainder(uint32_t hash, int32_t n)
+{
+        return (int32_t)(signed32(hash) % n);
+}
+
 static int32_t remainder_then_mask(uint32_t hash, int32_t n)
 {
-        return (int32_t)((uint32_t)(signed32(hash) % n) & 0x7fffffffu);
+        return (int32_t)((uint32_t)signed_remainder(hash, n) & 0x7fffffffu);
 }
 
 static int32_t complement(uint32_t hash, int32_t n)
@@ -609,6 +614,7 @@ static const wrong_t list[] = {
         { "mask, mod N - 1", 44, .reduce = one_partition_less },
         { "negative h to partition 0", 16, .reduce = negative_to_0 },
         { "cast to a 16-bit number", 43, .reduce = short_absolute },
+        { "signed remainder, negative ones kept (Filebeat)", 17, .reduce = signed_remainder },
         { "MAX_VALUE to 0 (Debezium)", 2, .reduce = max_to_0 },
 };
 
@@ -627,20 +633,50 @@ size_t wrong_caught_cnt(const wrong_t *wrong)
         return wrong->caught_cnt;
 }
 
+enum wrong_step wrong_step(const wrong_t *wrong)
+{
+        return wrong->change ? WRONG_KEY : wrong->reduce ? WRONG_REDUCTION : WRONG_HASH;
+}
+
+int32_t wrong_reduced(const wrong_t *wrong, uint32_t hash, int32_t partition_cnt)
+{
+        return wrong->reduce ? wrong->reduce(hash, partition_cnt) : masked(hash, partition_cnt);
+}
+
+bool wrong_is_right_for(const wrong_t *wrong, const char *reduction)
+{
+        return (wrong->reduce == unsigned_remainder && !strcmp(reduction, "none")) ||
+               (wrong->reduce == absolute && !strcmp(reduction, "abs"));
+}
+
+/* The steps behind the key's. */
+static int32_t hash_and_reduce(const void *self, const void *key, size_t key_len, int32_t partition_cnt)
+{
+        const wrong_t *wrong = self;
+        uint32_t hash = wrong->hash ? wrong->hash(key, key_len) : murmur2_variant(key, key_len, &wrong->variant);
+
+        return wrong_reduced(wrong, hash, partition_cnt);
+}
+
+int32_t wrong_partition_over(const wrong_t *wrong,
+                             int32_t (*right)(const void *self, const void *key, size_t key_len, int32_t partition_cnt),
+                             const void *self, const void *key, size_t key_len, int32_t partition_cnt)
+{
+        unsigned char *changed = malloc(ROOM_PER_BYTE * key_len + ROOM_MORE);
+        int32_t partition;
+
+        if (!changed)
+                abort();
+        key_len = wrong->change(key, key_len, changed);
+        partition = right(self, changed, key_len, partition_cnt);
+        free(changed);
+        return partition;
+}
+
 int32_t wrong_partition(const void *self, const void *key, size_t key_len, int32_t partition_cnt)
 {
         const wrong_t *wrong = self;
-        unsigned char *changed = NULL;
-        uint32_t hash;
 
-        if (wrong->change) {
-                changed = malloc(ROOM_PER_BYTE * key_len + ROOM_MORE);
-                if (!changed)
-                        abort();
-                key_len = wrong->change(key, key_len, changed);
-                key = changed;
-        }
-        hash = wrong->hash ? wrong->hash(key, key_len) : murmur2_variant(key, key_len, &wrong->variant);
-        free(changed);
-        return wrong->reduce ? wrong->reduce(hash, partition_cnt) : masked(hash, partition_cnt);
+        return wrong->change ? wrong_partition_over(wrong, hash_and_reduce, wrong, key, key_len, partition_cnt)
+                             : hash_and_reduce(wrong, key, key_len, partition_cnt);
 }

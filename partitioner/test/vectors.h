@@ -22,12 +22,14 @@ struct vector {
         size_t key_len;
         bool invalid;   /* a wrong client's answers: a right implementation gives none of them, and value is not set */
         uint64_t value; /* after the sign handling */
+        uint32_t raw;   /* before it; of an invalid one, that of the right vector with its key */
         struct vector_answer *answers;
         size_t answer_cnt;
 };
 
 struct vectors {
         json_t *document;
+        const char *reduction; /* how values come from raw hashes, by the file's name for it */
         struct vector *at;
         size_t cnt;
 };
@@ -48,6 +50,9 @@ struct verdict {
         size_t failed;   /* vectors with at least one wrong answer */
         char first[512]; /* the first wrong answer in words */
 };
+
+/** Whether an implementation gives what one vector wants. Safe from any thread. */
+bool vector_passes(const struct vector *vector, const struct implementation *impl);
 
 /**
  * Asks for every vector, with its key at the offsets 0 .. alignment_cnt - 1 of a word. After a wrong answer the rest of
