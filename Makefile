@@ -44,7 +44,7 @@ TOOL_LIBS := -lrdkafka -lxxhash -lmicrohttpd -lm -lpthread $(CORE_LIBS)
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all help check chaos test demo jar bench install uninstall clean format deps deps-demo deps-test fuzz
+.PHONY: all help check chaos interop test demo jar bench install uninstall clean format deps deps-demo deps-test fuzz
 
 all: $(BUILD)/keyroute.so $(BUILD)/keyroute-schemas.so $(BUILD)/libkeyroute.a $(BUILD)/libkeyroute.so $(BUILD)/keyroute.pc $(TOOL_FILES) ## build the plugin, the library and the tool into build/
 
@@ -146,6 +146,10 @@ N ?= 20
 chaos: all ## jobs under fire on a real Kafka, N= rounds of each fault; prints the table of docs/reliability.md
 	@scripts/install-deps test
 	@interop-tests/chaos/chaos $(N) --copier $(CHAOS)
+
+interop: all ## every client against a real Kafka; writes docs/compatibility.md and the table of README.md
+	@scripts/install-deps test
+	@interop-tests/matrix/matrix --write
 
 bench: ## ratios against librdkafka's own partitioner and a bare copy loop (real Kafka)
 	@scripts/bench
