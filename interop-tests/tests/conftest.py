@@ -1,5 +1,12 @@
-"""Fixtures for tests against real parts. What a test does not ask for is not started."""
+"""Fixtures for tests against real parts. What a test does not ask for is not started.
 
+scripts/test runs the files in several processes (pytest-xdist, --dist loadfile): a file's tests stay together and in order,
+and what a session shares is each process's own. So no two files may use the same port, name in /tmp or file of the tree.
+"""
+
+import collections
+import faulthandler
+import os
 import subprocess
 import time
 
@@ -8,8 +15,13 @@ from support import (BUILD, DEBIAN_PYTHON, JAVA, KAFKA, KAFKA_LIB, REGISTRY_LIB,
                      Registry, SecureKafka, environment, missing, need_command, need_file, run, unique)
 
 
-@pytest.fixture(scope="session")
-def start_kafka(request, tmp_path_factory):
+# What takes longest begins first, so that no process is still at it alone when all others are done.
+LONGEST = ("test_chaos", "test_follow", "test_rewrite", "test_repair", "test_secure")
+# Far beyond what pytest-timeout allows. It cannot end a test that hangs outside Python; this can.
+DEAD_S = 900
+
+
+def kafka_starter(request, tmp_path_factory):
     """start_kafka(brokers=1, broker_setting=value, ...) starts one more real cluster, for tests that need their own."""
     started = []
 
@@ -26,16 +38,20 @@ def start_kafka(request, tmp_path_factory):
         cluster.stop(keep_logs=request.session.testsfailed > 0)
 
 
+start_kafka = pytest.fixture(scope="module")(kafka_starter)
+start_shared_kafka = pytest.fixture(scope="session")(kafka_starter)
+
+
 @pytest.fixture(scope="session")
-def kafka(start_kafka):
+def kafka(start_shared_kafka):
     """One broker, shared by all tests: leave it running, and use topics of your own."""
-    return start_kafka()
+    return start_shared_kafka()
 
 
 @pytest.fixture(scope="session")
-def kafka3(start_kafka):
+def kafka3(start_shared_kafka):
     """Three brokers, replication 3, min.insync.replicas 2. Who kills one brings it back."""
-    return start_kafka(brokers=3)
+    return start_shared_kafka(brokers=3)
 
 
 @pytest.fixture(scope="session")
@@ -147,13 +163,57 @@ def kcat():
     return call
 
 
+def file_of(nodeid):
+    return nodeid.partition("::")[0].rpartition("/")[2]
+
+
+class Files:
+    """What each file took; with several processes, whose dots say no file, also a line whenever one is done."""
+
+    def __init__(self, config):
+        self.config, self.left = config, collections.Counter()
+        self.seconds, self.failed = collections.Counter(), collections.Counter()
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids):
+        self.left = self.left or collections.Counter(map(file_of, ids))
+
+    def pytest_runtest_logreport(self, report):
+        file = file_of(report.nodeid)
+        self.seconds[file] += report.duration
+        self.failed[file] += report.failed
+        if report.when == "teardown" and self.left[file]:
+            self.left[file] -= 1
+            if not self.left[file]:
+                self.config.get_terminal_writer().line(
+                    f"\n  {'FAIL' if self.failed[file] else 'ok  '} {self.seconds[file]:5.0f} s  {file}")
+
+    def pytest_terminal_summary(self, terminalreporter):
+        """One line in the form of the other suites, which scripts/test adds up."""
+        count = {kind: len(reports) for kind, reports in terminalreporter.stats.items()}
+        failed = count.get("failed", 0) + count.get("error", 0)
+        longest = ", ".join(f"{file} {seconds:.0f} s" for file, seconds in self.seconds.most_common(8))
+        terminalreporter.write_line(f"longest: {longest}")
+        terminalreporter.write_line(
+            f"interop: {count.get('passed', 0)} passed, {failed} failed, {count.get('skipped', 0)} skipped")
+
+
+def pytest_configure(config):
+    config.pluginmanager.register(Files(config))
+    config.real_stderr = os.dup(2)  # during a test, 2 is pytest's own file
+
+
+def pytest_collection_modifyitems(items):
+    place = {f"{name}.py": i for i, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: place.get(item.path.name, len(place)))
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_protocol(item):
+    faulthandler.dump_traceback_later(DEAD_S, exit=True, file=item.config.real_stderr)
+    yield
+    faulthandler.cancel_dump_traceback_later()
+
+
 def pytest_report_header():
     return f"build: {BUILD}, cluster script: {KAFKA}"
-
-
-def pytest_terminal_summary(terminalreporter):
-    """One line in the form of the other suites, which scripts/test adds up."""
-    count = {kind: len(reports) for kind, reports in terminalreporter.stats.items()}
-    failed = count.get("failed", 0) + count.get("error", 0)
-    terminalreporter.write_line(
-        f"interop: {count.get('passed', 0)} passed, {failed} failed, {count.get('skipped', 0)} skipped")
