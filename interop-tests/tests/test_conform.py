@@ -78,6 +78,7 @@ def conform(repartition, *args):
 def test_a_right_program_conforms(repartition, program):
     rc, found = conform(repartition, "--", *program, "right")
     assert rc == 0 and found["conforms"] and found["failed"] == 0 and found["keys"] > 800
+    assert found["vectors"] == json.loads((ROOT / "interop-tests/vectors/murmur2.json").read_text())["suiteVersion"]
     assert found["verdict"]["hash"] == "murmur2" and found["failures"] == []
 
 

@@ -38,6 +38,10 @@ def test_file_follows_the_written_format(file):
     assert vectors["numberOfTests"] == len(tests)
     assert [t["tcId"] for t in tests] == list(range(1, len(tests) + 1))
     assert {f for t in tests for f in t["flags"]} == set(vectors["notes"])
+    assert vectors["suiteVersion"] == run(DEBIAN_PYTHON, VECTORS / "check", "--version").ok().out.split()[1]
+    for source in (g["source"] for g in vectors["testGroups"]):
+        assert (source["taken"] == "own") == (source["how"] == "run") == ("url" not in source), source
+        assert source["licence"] == "Apache-2.0" or source["taken"] == "facts"
     for test in tests:
         for count, partition in test["partitions"].items():
             if test["result"] == "invalid":
@@ -48,6 +52,11 @@ def test_file_follows_the_written_format(file):
 def test_schema_refuses_what_is_not_in_the_format():
     schema = jsonschema.Draft202012Validator(load(VECTORS / "schema.json"))
     for break_it in (lambda v: v.update(format="other"), lambda v: v.update(extra=1), lambda v: v.pop("notes"),
+                     lambda v: v.update(suiteVersion="1.0"), lambda v: v["valuesFrom"][0].pop("licence"),
+                     lambda v: v["testGroups"][0]["source"].update(licence="see LICENSE"),
+                     lambda v: v["testGroups"][0]["source"].pop("taken"),
+                     lambda v: v["notes"].update(Basic="a string"),
+                     lambda v: v["testGroups"][0]["tests"][0].update(flags=[]),
                      lambda v: v["testGroups"][0]["tests"][0].update(result="perhaps"),
                      lambda v: v["testGroups"][0]["tests"][0].update(key="abc"),
                      lambda v: v["testGroups"][0]["tests"][0].pop("hashValue"),
@@ -63,13 +72,63 @@ def test_regenerating_gives_the_committed_bytes():
     assert run(DEBIAN_PYTHON, VECTORS / "generate", "--keys").ok().out == (RECORDED / "keys.tsv").read_text("utf-8")
 
 
-def test_a_value_that_sources_disagree_on_is_refused(tmp_path):
+def test_a_value_that_sources_disagree_on_is_refused(suite):
+    suite("sources/published.tsv", "kafka-utilstest\tmurmur2\traw\ttext:21\t-973932308",
+          "kafka-utilstest\tmurmur2\traw\ttext:21\t-973932309")
+    result = suite.generate().ends_with(1)
+    assert "kafka-utilstest" in result.err and "disagree" in result.err
+
+
+@pytest.fixture
+def suite(tmp_path):
+    """A copy of the suite to change. suite(file, old, new) changes a file; suite.generate(*args) runs its generate."""
     copy = tmp_path / "vectors"
     assert run("cp", "-r", VECTORS, copy).rc == 0
-    published = copy / "sources" / "published.tsv"
-    published.write_text(published.read_text("utf-8").replace("-973932308", "-973932309"), "utf-8")
-    result = run(DEBIAN_PYTHON, copy / "generate").ends_with(1)
-    assert "kafka-utilstest" in result.err and "disagree" in result.err
+
+    def change(file, old, new):
+        text = (copy / file).read_text("utf-8")
+        assert text.count(old) == 1, f"{file}: {text.count(old)} times {old}"
+        (copy / file).write_text(text.replace(old, new), "utf-8")
+
+    change.folder = copy
+    change.generate = lambda *args: run(DEBIAN_PYTHON, copy / "generate", *args)
+    return change
+
+
+REPORT = "https://github.com/tulios/kafkajs/issues/1154"
+
+
+@pytest.mark.parametrize("change, part, told", [
+    (("sources/edges.tsv", "\ttail of 1 after a whole word\nhex:61626364ff", "\ta tail of one\nhex:61626364ff"), 2,
+     "0 answers went or changed and 0 came"),
+    (("sources/more-reports.tsv", "10\t4\tinvalid", "10\t3\tinvalid"), 0, "1 answers went or changed and 1 came"),
+    (("sources/more-reports.tsv", "\ncrc32\t", f"\nmurmur2\tsomebody\t{REPORT}\ttext:20\t16\t15\tinvalid\tseen\ncrc32\t"),
+     1, "0 answers went or changed and 1 came"),
+])
+def test_a_change_raises_the_version_as_far_as_it_must(suite, change, part, told):
+    suite(*change)
+    now = [int(n) for n in suite_version().split(".")]
+    least = ".".join(map(str, now[:part] + [now[part] + 1] + [0] * (2 - part)))
+    too_low = ".".join(map(str, now[:part + 1] + [10 ** 6] * (2 - part)))
+    for args in ((), ("--check",)):
+        assert f"no longer what version {suite_version()} was" in suite.generate(*args).ends_with(1).err
+    said = suite.generate("--release", too_low, "why").ends_with(1).err
+    assert told in said and f"the next version is {least} or higher, not {too_low}" in said
+    suite.generate("--release", least, "why").ok()
+    suite.generate("--check").ok()
+    assert load(suite.folder / "crc32.json")["suiteVersion"] == least
+    assert "the next version is" in suite.generate("--release", "now", "why").ends_with(1).err
+
+
+def suite_version():
+    return (SOURCES / "versions.tsv").read_text("utf-8").splitlines()[-1].split("\t")[0]
+
+
+@pytest.mark.parametrize("row, says", [("sarama\tMIT", "what sarama is under"),
+                                       ("https://github.com/IBM/sarama/\tMIT", "what https://github.com/IBM/sarama/blob")])
+def test_a_source_without_a_licence_is_refused(suite, row, says):
+    suite("sources/licences.tsv", f"\n{row}", f"\nnot-{row}")
+    assert f"licences.tsv does not say {says}" in suite.generate("--check").ends_with(1).err
 
 
 def test_kafka_clients_gives_the_recorded_murmur2_values():

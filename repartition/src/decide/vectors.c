@@ -43,6 +43,7 @@ static unsigned char *make_key(const json_t *test, size_t *len)
         return key;
 }
 
+/* Those of a plain key ("Basic") are left out: it is there to catch everything, so it tells nothing of what is wrong. */
 static char *join_flags(const json_t *flags)
 {
         size_t size = 1, i;
@@ -57,7 +58,9 @@ static char *join_flags(const json_t *flags)
         *text = '\0';
         json_array_foreach(flags, i, flag)
         {
-                if (i)
+                if (!strcmp(json_string_value(flag), "Basic"))
+                        continue;
+                if (*text)
                         strcat(text, " ");
                 strcat(text, json_string_value(flag));
         }
@@ -147,7 +150,14 @@ void rp_vectors_release(struct rp_vectors *vectors)
 
 const char *rp_vectors_note(const struct rp_vectors *vectors, const char *flag)
 {
-        return json_string_value(json_object_get(json_object_get(vectors->document, "notes"), flag));
+        const json_t *notes = json_object_get(vectors->document, "notes");
+
+        return json_string_value(json_object_get(json_object_get(notes, flag), "description"));
+}
+
+const char *rp_vectors_version(const struct rp_vectors *vectors)
+{
+        return json_string_value(json_object_get(vectors->document, "suiteVersion"));
 }
 
 const struct rp_vector *rp_vectors_find(const struct rp_vectors *vectors, const void *key, size_t key_len)

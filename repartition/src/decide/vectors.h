@@ -34,6 +34,9 @@ void rp_vectors_release(struct rp_vectors *vectors);
 /** @returns what a flag means, one line, borrowed; or NULL for one that is not known. */
 const char *rp_vectors_note(const struct rp_vectors *vectors, const char *flag);
 
+/** @returns the version of the suite, borrowed. */
+const char *rp_vectors_version(const struct rp_vectors *vectors);
+
 /** @returns the vector with that key, or NULL. */
 const struct rp_vector *rp_vectors_find(const struct rp_vectors *vectors, const void *key, size_t key_len);
 

@@ -115,6 +115,7 @@ void rp_conform_report_json(const struct rp_conform_report *report, FILE *out)
         json_object_set_new(object, "policy_file", report->policy_file ? json_string(report->policy_file) : json_null());
         json_object_set_new(object, "fingerprint", json_string(kr_rule_fingerprint(conform->rule)));
         json_object_set_new(object, "partitions", json_integer(conform->partition_cnt));
+        json_object_set_new(object, "vectors", json_string(rp_vectors_version(report->vectors)));
         json_object_set_new(object, "keys", json_integer((json_int_t)conform->case_cnt));
         json_object_set_new(object, "failed", json_integer((json_int_t)conform->failed_cnt));
         json_object_set_new(object, "conforms", json_boolean(!conform->failed_cnt));
