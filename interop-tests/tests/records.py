@@ -46,6 +46,18 @@ def headers_of(message):
     return headers
 
 
+def watermarks(consumer, topic, partition):
+    """First offset and end. The broker answers before it leads the partitions of a topic that was made a moment ago."""
+    from confluent_kafka import KafkaError, KafkaException, TopicPartition  # pylint: disable=import-outside-toplevel
+    while True:
+        try:
+            return consumer.get_watermark_offsets(TopicPartition(topic, partition), 60)
+        except KafkaException as e:
+            if e.args[0].code() not in (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE):
+                raise
+            time.sleep(0.05)
+
+
 def read(bootstrap, topic):
     """Everything that a read_committed reader sees, by partition and offset."""
     from confluent_kafka import Consumer, TopicPartition  # pylint: disable=import-outside-toplevel
@@ -53,7 +65,7 @@ def read(bootstrap, topic):
                          "enable.auto.commit": False, "enable.partition.eof": True, "auto.offset.reset": "error"})
     try:
         partitions = list(consumer.list_topics(topic, 30).topics[topic].partitions)
-        starts = [consumer.get_watermark_offsets(TopicPartition(topic, p), 30)[0] for p in partitions]
+        starts = [watermarks(consumer, topic, p)[0] for p in partitions]
         consumer.assign([TopicPartition(topic, p, start) for p, start in zip(partitions, starts)])
         found, ended = [], set()
         while len(ended) < len(partitions):
@@ -80,11 +92,10 @@ def sequences(records):
 
 def end_offsets(bootstrap, topic):
     """Ends of the logs themselves: records of open and aborted transactions count, and the marks that end them."""
-    from confluent_kafka import Consumer, TopicPartition  # pylint: disable=import-outside-toplevel
+    from confluent_kafka import Consumer  # pylint: disable=import-outside-toplevel
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "judge", "isolation.level": "read_uncommitted"})
     try:
-        return [consumer.get_watermark_offsets(TopicPartition(topic, p), 30)[1]
-                for p in sorted(consumer.list_topics(topic, 30).topics[topic].partitions)]
+        return [watermarks(consumer, topic, p)[1] for p in sorted(consumer.list_topics(topic, 30).topics[topic].partitions)]
     finally:
         consumer.close()
 

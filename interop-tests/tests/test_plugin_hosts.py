@@ -6,6 +6,7 @@ import re
 import subprocess
 
 import pytest
+from records import watermarks
 from support import (BUILD, CACHE, DEBIAN_PYTHON, INTEROP, PYTHON, ROOT, WHEEL_PYTHON, Librdkafka, environment,
                      need_command, need_file, run, unique)
 
@@ -96,19 +97,6 @@ def force(host, topic):
     return [f"keyroute.topics.force={topic}"] if host.needs_force else []
 
 
-def watermarks(consumer, partition):
-    """The broker answers before it leads the partitions of a topic that was made a moment ago."""
-    import confluent_kafka
-
-    while True:
-        try:
-            return consumer.get_watermark_offsets(partition, timeout=60)
-        except confluent_kafka.KafkaException as e:
-            if e.args[0].code() not in (confluent_kafka.KafkaError.NOT_LEADER_FOR_PARTITION,
-                                        confluent_kafka.KafkaError.LEADER_NOT_AVAILABLE):
-                raise
-
-
 def read_back(kafka, topic):
     """@returns {key: [partition of each record with that key]}, from the broker and not from what a producer says."""
     import confluent_kafka  # Debian's, which runs these tests
@@ -117,7 +105,7 @@ def read_back(kafka, topic):
                                          "enable.auto.commit": False})
     places, open_partitions = {}, {}
     for p in range(len(consumer.list_topics(topic).topics[topic].partitions)):
-        low, high = watermarks(consumer, confluent_kafka.TopicPartition(topic, p))
+        low, high = watermarks(consumer, topic, p)
         if high > low:
             open_partitions[p] = high
     consumer.assign([confluent_kafka.TopicPartition(topic, p, 0) for p in open_partitions])

@@ -9,7 +9,7 @@ import signal
 import time
 
 from records import end_offsets
-from support import unique
+from support import HANG_S, unique
 
 RECORDS = int(os.environ.get("KEYROUTE_ROUND_TRIP_RECORDS", 100000))
 KILLS = 4
@@ -39,6 +39,7 @@ def test_there_and_back(kafka, repartition, java_run):
         again = json.loads(repartition("rewrite", source, target, "--partitions", partitions, "-b", kafka.bootstrap, "--execute",
                                        "--output", "json").ok().out)
         assert again["result"]["records"] == 0
-    judged = java_run("CompareTopics.java", "--bootstrap-server", kafka.bootstrap, there, wide, back).ok().out.splitlines()
+    judged = java_run("CompareTopics.java", "--bootstrap-server", kafka.bootstrap, there, wide, back,
+                      timeout=HANG_S + RECORDS / 2000).ok().out.splitlines()
     assert len(judged) == 2 and all(json.loads(line)["equal"] for line in judged)
     print("\n".join(judged))

@@ -192,6 +192,9 @@ static rp_err_t take_error(struct kafka_group *group, const rd_kafka_message_t *
                 if (rp_err_from_kafka(message->err) != RP_ERR_RETRY) {
                         rp_fail(err, rp_err_from_kafka(message->err), "group \"%s\" cannot read topic \"%s\": %s",
                                 group->name, group->topic, reason);
+                        /* Other questions were asked since it joined, and left what they need. */
+                        rp_client_needs(&group->client, RP_RESOURCE_GROUP, "Read", group->name);
+                        rp_client_needs(&group->client, RP_RESOURCE_TOPIC, "Read", group->topic);
                         rp_client_append_right(&group->client, message->err, err->text, sizeof(err->text));
                         return err->code;
                 }

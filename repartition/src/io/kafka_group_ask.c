@@ -53,12 +53,14 @@ rp_err_t rp_kafka_group_metadata(struct rp_group *group, rd_kafka_consumer_group
 
 /* ---- what is stored ------------------------------------------------------------------------------------------------- */
 
-rp_err_t rp_kafka_group_peek(struct rp_client *client, const char *group, const char *topic, struct rp_progress *progress,
-                             int timeout_ms, struct rp_error *err)
+rp_err_t rp_kafka_group_peek(struct rp_client *client, const char *group, const char *right, const char *topic,
+                             struct rp_progress *progress, int timeout_ms, struct rp_error *err)
 {
         rd_kafka_topic_partition_list_t *list;
-        rp_err_t rc = rp_group_committed(client, group, "cannot read what is stored by group", timeout_ms, &list, err);
+        rp_err_t rc;
 
+        rp_client_needs(client, RP_RESOURCE_GROUP, right, group);
+        rc = rp_group_committed(client, group, "cannot read what is stored by group", timeout_ms, &list, err);
         for (int at = 0; rc == RP_OK && at < list->cnt; at++) {
                 const rd_kafka_topic_partition_t *one = &list->elems[at];
                 char *note;

@@ -74,8 +74,8 @@ rp_err_t rp_kafka_progress_now(struct rp_source *source, const char *job, struct
         rp_err_t rc = rp_kafka_progress(source, progress, timeout_ms < PENDING_MS ? timeout_ms : PENDING_MS, err);
         struct rp_error ignored;
 
-        if (rc == RP_ERR_RETRY && rp_kafka_group_peek(rp_kafka_source_client(source), job, source->topic, progress, timeout_ms,
-                                                      &ignored) == RP_OK)
+        if (rc == RP_ERR_RETRY && rp_kafka_group_peek(rp_kafka_source_client(source), job, "Read", source->topic, progress,
+                                                      timeout_ms, &ignored) == RP_OK)
                 return RP_OK;
         return rc;
 }
