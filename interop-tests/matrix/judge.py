@@ -131,7 +131,7 @@ def cell(row, kind, lines, by_line, refused, functions):
     if lost:
         return "unknown", f"{len(lost)} of {len(lines)} records did not arrive, the first is line {lost[0]}"
     if all(line in refused for line, _, _ in lines):
-        return agreed("refused", claimed, refused[lines[0][0]])
+        return agreed("-" if claimed == "-" else "refused", claimed, refused[lines[0][0]])  # "-": there is no such record
     turned_down = [line for line, _, _ in lines if line in refused]
     if turned_down:
         return "unknown", (f"{len(turned_down)} of {len(lines)} were refused, the first is line {turned_down[0]}: "

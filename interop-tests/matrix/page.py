@@ -12,8 +12,12 @@ END = "<!-- end: written by make interop -->"
 NAMES = {"murmur2": "same as Java", "as-null": "becomes no key", "manual": "the caller's choice"}
 
 
-def cell(name):
-    return NAMES.get(name, name if " " in name or name in ("spread", "refused", "unknown") else f"`{name}`")
+def cell(seen, kind="keyed"):
+    if seen in NAMES and (seen, kind) != ("murmur2", "null"):  # Java itself spreads what has no key
+        return NAMES[seen]
+    if " " in seen or seen in ("spread", "refused", "unknown", "-"):
+        return seen
+    return f"hashed, `{seen}`" if kind == "null" else f"`{seen}`"
 
 
 def text(results):
@@ -55,10 +59,25 @@ def full(results):
             if row.broken:
                 cells = [f"not run: {row.broken}", "", ""]
             else:
-                cells = [cell(name(result, kind)) for kind in ("keyed", "empty", "null")]
+                cells = [cell(name(result, kind), kind) for kind in ("keyed", "empty", "null")]
             lines.append("| " + " | ".join([row.client, row.version, setting, *cells]) + " |")
         lines.append("")
+    differing = [result for result in ordered(results) if result.row.says]
+    if differing:
+        lines += ["### Where documentation says otherwise", ""]
+        for result in differing:
+            row = result.row
+            said = f"[{row.says}]({row.source})" if row.source.startswith("http") else row.says
+            seen = ", ".join(f"{title} {cell(name(result, kind), kind)}"
+                             for kind, title in (("keyed", "keyed"), ("empty", "empty key"), ("null", "NULL key")))
+            lines += [f"- **{row.client} {row.version}, {row.setting}**: it says: {said}. Seen: {seen}.",
+                      f"  `interop-tests/matrix/matrix --row '{row.client} {row.version}, {row.setting}'`"]
+        lines.append("")
     return "\n".join(lines[:-1]) + "\n"
+
+
+def short_version(row):
+    return row.version.partition(" (")[0]
 
 
 def short(results):
@@ -69,9 +88,9 @@ def short(results):
             # The newest version stands for its client; an older one is named where it does something else.
             clients = groups[name(result, "keyed")]
             if (row.language, row.client) not in old:
-                clients[row.client, row.language] = row.version
+                clients[row.client, row.language] = short_version(row)
             elif (row.client, row.language) not in clients:
-                clients[row.client, row.language] = row.version
+                clients[row.client, row.language] = short_version(row)
             old.add((row.language, row.client))
     lines = ["| where a record with a key goes, by default | clients |", "|---|---|"]
     for function in sorted(groups, key=lambda function: (function != "murmur2", -len(groups[function]), function)):
