@@ -180,6 +180,8 @@ class Files:
 
     def pytest_runtest_logreport(self, report):
         file = file_of(report.nodeid)
+        if report.failed and self.left:  # at once, the whole at the end
+            self.config.get_terminal_writer().line(f"\n  FAIL  {report.nodeid}: {str(report.longrepr).rpartition(chr(10))[2]}")
         self.seconds[file] += report.duration
         self.failed[file] += report.failed
         if report.when == "teardown" and self.left[file]:

@@ -100,6 +100,17 @@ def end_offsets(bootstrap, topic):
         consumer.close()
 
 
+def is_stable(bootstrap, topic):
+    """Whether a committed reader gets to the end of every log: no transaction is open."""
+    from confluent_kafka import Consumer, TopicPartition  # pylint: disable=import-outside-toplevel
+    ends = end_offsets(bootstrap, topic)
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "judge", "isolation.level": "read_committed"})
+    try:
+        return all(consumer.get_watermark_offsets(TopicPartition(topic, p), 30)[1] == end for p, end in enumerate(ends))
+    finally:
+        consumer.close()
+
+
 def stored_progress(bootstrap, topic, job):
     """Sum of the offsets that a job has stored, -1 for none."""
     from confluent_kafka import Consumer, TopicPartition  # pylint: disable=import-outside-toplevel

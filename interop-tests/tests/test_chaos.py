@@ -15,7 +15,7 @@ import copier  # noqa: E402  pylint: disable=wrong-import-position
 import scenarios  # noqa: E402  pylint: disable=wrong-import-position
 
 OLD, NEW = "old", "new"
-QUICK = {"transaction_abort_timed_out_transaction_cleanup_interval_ms": 500, "log_cleaner_backoff_ms": 500}
+QUICK = {"log_cleaner_backoff_ms": 500}
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import time
 
 import pytest
 from confluent_kafka import Producer
-from records import await_progress, end_offsets, java_partition, read, sequences, stored_progress
+from records import await_progress, end_offsets, is_stable, java_partition, read, sequences, stored_progress
 from support import unique
 
 MB = 1 << 20
@@ -219,7 +219,13 @@ def test_a_run_that_slept_too_long_goes_on(kafka, topic, target, repartition):
     sleeper = repartition.start(*run, *SLOW, "--output", "json", stderr=-1)
     await_progress(kafka.bootstrap, source, job_of(source, target), 1000, sleeper)
     sleeper.send_signal(signal.SIGSTOP)
-    time.sleep(28)  # 15 s of transaction.timeout.ms, and the coordinator looks every 10 s
+    while is_stable(kafka.bootstrap, target):  # that was between two transactions
+        sleeper.send_signal(signal.SIGCONT)
+        time.sleep(0.03)
+        assert sleeper.poll() is None, "it was done before it could sleep"
+        sleeper.send_signal(signal.SIGSTOP)
+    while not is_stable(kafka.bootstrap, target):  # until the coordinator has ended its transaction
+        time.sleep(0.2)
     sleeper.send_signal(signal.SIGCONT)
     _, err = sleeper.communicate(timeout=120)
     assert sleeper.returncode == 0, err

@@ -3,8 +3,8 @@
 import time
 
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
-from records import await_progress, end_offsets, java_partition, read, sequences, stored_progress
+from confluent_kafka import Producer
+from records import await_progress, end_offsets, is_stable, java_partition, read, sequences, stored_progress
 from support import unique
 
 PARTITIONS, TARGET_PARTITIONS = 10, 7
@@ -34,17 +34,6 @@ def assert_image(kafka, source, target):
     for key, sequence in sequences(after).items():
         values = [int(value) for _, value, _, _ in sequence]
         assert values == sorted(values), key
-
-
-def is_stable(kafka, topic):
-    """Whether a committed reader gets to the end of every log: no transaction is open."""
-    ends = end_offsets(kafka.bootstrap, topic)
-    consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": "judge", "isolation.level": "read_committed"})
-    try:
-        return all(consumer.get_watermark_offsets(TopicPartition(topic, p), timeout=30)[1] == end
-                   for p, end in enumerate(ends))
-    finally:
-        consumer.close()
 
 
 def command(kafka, source, target, workers, *args):
@@ -81,10 +70,10 @@ def test_fewer_workers_after_a_kill_leave_no_transaction_open(kafka, topic, targ
     assert process.poll() is None, "it was done before it could be killed"
     process.kill()
     process.wait()
-    assert not is_stable(kafka, target)
+    assert not is_stable(kafka.bootstrap, target)
     done = repartition(*command(kafka, source, target, after)).ok().json()
     assert done["result"]["resumed"] and 0 < done["result"]["records"] < 60_000
-    assert is_stable(kafka, target)
+    assert is_stable(kafka.bootstrap, target)
     assert_image(kafka, source, target)
 
 
@@ -108,7 +97,7 @@ def test_a_stop_stops_all(kafka, topic, target, repartition):
     process.terminate()
     process.communicate(timeout=60)
     assert process.returncode == 128 + 15
-    assert is_stable(kafka, target)
+    assert is_stable(kafka.bootstrap, target)
     assert len(read(kafka.bootstrap, target)) == stored_progress(kafka.bootstrap, source, f"keyroute.{source}.{target}")
     repartition(*command(kafka, source, target, 3)).ok()
     assert_image(kafka, source, target)
