@@ -1,20 +1,14 @@
-"""Each example that is shipped does what it says."""
+"""Each example that is shipped does what it says. Those that host the plugin: test_example_hosts.py."""
 
 import os
 import re
 
-import pytest
-from support import BUILD, DEBIAN_PYTHON, KAFKA_LIB, ROOT, need_command, need_file, run
+from support import BUILD, KAFKA_LIB, ROOT, need_command, need_file, run
 
 EXAMPLES = ROOT / "examples"
 POLICY = EXAMPLES / "keyroute.json"
 KEYS = [f"customer-{i}" for i in range(200)]
 LINES = "".join(f"{key}\thello {key}\n" for key in KEYS) + "a value without a key\n"
-
-
-@pytest.fixture(scope="module")
-def plugin_env():
-    return {"KEYROUTE_PLUGIN": need_file(BUILD / "keyroute.so", "the plugin")}
 
 
 def placed(kcat, address):
@@ -53,19 +47,6 @@ def test_c_refuses_another_partition_count(sandbox, kcat, tmp_path):
     done = run(program, address, "orders", POLICY, stdin=LINES, env={"LD_LIBRARY_PATH": BUILD}).ends_with(1)
     assert "partition count differs" in done.err
     assert placed(kcat, address) == []
-
-
-def test_python(sandbox, repartition, kcat, plugin_env):
-    address = sandbox("orders:12")
-    run(DEBIAN_PYTHON, EXAMPLES / "python/produce.py", address, "orders", POLICY, stdin=LINES, env=plugin_env).ok()
-    check(placed(kcat, address), repartition)
-
-
-def test_kcat(sandbox, repartition, kcat, plugin_env):
-    need_command("kcat")
-    address = sandbox("orders:12")
-    run(EXAMPLES / "kcat/produce", address, "orders", POLICY, stdin=LINES, env=plugin_env).ok()
-    check(placed(kcat, address), repartition)
 
 
 def test_java():
