@@ -195,7 +195,8 @@ class Files:
         count = {kind: len(reports) for kind, reports in terminalreporter.stats.items()}
         failed = count.get("failed", 0) + count.get("error", 0)
         longest = ", ".join(f"{file} {seconds:.0f} s" for file, seconds in self.seconds.most_common(8))
-        terminalreporter.write_line(f"longest: {longest}")
+        if longest:
+            terminalreporter.write_line(f"longest: {longest}")
         terminalreporter.write_line(
             f"interop: {count.get('passed', 0)} passed, {failed} failed, {count.get('skipped', 0)} skipped")
 
