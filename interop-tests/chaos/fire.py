@@ -26,13 +26,19 @@ class Broken(AssertionError):
 
 
 class Job:
-    """rewrite or follow SRC DST, run again and again. bootstrap: the way that it takes, which may lead through a proxy."""
+    """
+    rewrite or follow SRC DST, run again and again, or repair and follow within one topic (target None). bootstrap: the way
+    that it takes, which may lead through a proxy.
+    """
 
     def __init__(self, source, target, target_partitions, bootstrap, library_path=None, args=(), command="rewrite"):
-        self.source, self.target, self.partitions, self.command = source, target, target_partitions, command
-        self.name = f"keyroute.{'' if command == 'rewrite' else command + '.'}{source.topic}.{target}"
-        self.argv = [str(BUILD / "repartition"), command, source.topic, target, "--partitions", str(target_partitions),
+        self.command = command
+        topics = [source.topic, target] if target else [source.topic]
+        self.name = ".".join(["keyroute", *([] if command == "rewrite" else [command]), *topics])
+        self.argv = [str(BUILD / "repartition"), command, *topics,
                      "-b", bootstrap, "--execute", "--transaction-ms", "150", "--output", "json", *map(str, args)]
+        if target:
+            self.argv += ["--partitions", str(target_partitions)]
         if command == "rewrite":
             self.argv += ["--order", "merge"]
         self.env = {**os.environ, **({"LD_LIBRARY_PATH": str(library_path)} if library_path else {})}
@@ -83,16 +89,19 @@ class Fire:
 
     def __init__(self, cluster, seed, count=20_000, partitions=(4, 7), is_aborting=False, library_path=None, bootstrap=None,
                  job_args=(), records_per_s=4000, source_config=None, target_config=None, may_skip=False, command="rewrite"):
-        self.cluster, self.seed, self.random = cluster, seed, random.Random(seed)
-        self.source_partitions, self.target_partitions = partitions
         topic = cluster.create(unique("fire"), partitions[0], **(source_config or {}))
-        self.target = cluster.create(unique("image"), partitions[1], **(target_config or {}))
-        self.source = Source(cluster.bootstrap, topic, partitions[0], seed, is_aborting=is_aborting).fill(count)
-        self.job = Job(self.source, self.target, partitions[1], bootstrap or cluster.bootstrap, library_path,
-                       ("--throttle-records", records_per_s, *job_args), command)
-        self.reader = Reader(cluster.bootstrap, self.target, partitions[1], seed, partitions[0], may_skip=may_skip,
-                             is_merged=command == "rewrite")
-        self.log = Log(cluster.bootstrap, self.target, partitions[1])
+        target = cluster.create(unique("image"), partitions[1], **(target_config or {}))
+        source = Source(cluster.bootstrap, topic, partitions[0], seed, is_aborting=is_aborting).fill(count)
+        job = Job(source, target, partitions[1], bootstrap or cluster.bootstrap, library_path,
+                  ("--throttle-records", records_per_s, *job_args), command)
+        self.begin(cluster, seed, source, job, Reader(cluster.bootstrap, target, partitions[1], seed, partitions[0],
+                                                      may_skip=may_skip, is_merged=command == "rewrite"))
+
+    def begin(self, cluster, seed, source, job, reader):
+        self.cluster, self.seed, self.random = cluster, seed, random.Random(seed)
+        self.source, self.job, self.reader, self.target = source, job, reader, reader.topic
+        self.source_partitions, self.target_partitions = source.partitions, reader.partitions
+        self.log = Log(cluster.bootstrap, reader.topic, reader.partitions)
         self.figures = {}
 
     def __enter__(self):
@@ -102,6 +111,14 @@ class Fire:
         self.job.kill_all()
         self.reader.stop()
         self.log.stop()
+
+    @property
+    def to_copy(self):
+        """How many records the job has to write in all."""
+        return self.source.count
+
+    def is_to_copy(self, _partition, _offset):
+        return True
 
     def count(self, what, number=1):
         self.figures[what] = self.figures.get(what, 0) + number
@@ -120,7 +137,7 @@ class Fire:
     def let_live(self, process, low=300, high=3000):
         """Lets the job commit some records, and then live on for a random moment. @returns whether it still lives."""
         seen = self.reader.count
-        self.reader.await_count(min(seen + self.random.randrange(low, high), self.source.count), 90, process)
+        self.reader.await_count(min(seen + self.random.randrange(low, high), self.to_copy), 90, process)
         time.sleep(self.random.random() * 0.3)
         self.job.note_peak(process)
         self.check_reader()
@@ -129,16 +146,16 @@ class Fire:
     def go_on(self, process):
         """The job must get on, or be done."""
         seen = self.reader.count
-        self.reader.await_count(min(seen + 200, self.source.count), 90, process)
+        self.reader.await_count(min(seen + 200, self.to_copy), 90, process)
         if process.poll() is None:
-            self.check(self.reader.count > seen or seen == self.source.count, "it does not go on")
+            self.check(self.reader.count > seen or seen == self.to_copy, "it does not go on")
         else:
             code, out = self.job.end(process)
             self.check(code == 0, f"it ended with {code}: {out[-2000:]}")
 
     def is_nearly_done(self):
         """Too little is left for one more round to mean anything."""
-        return self.reader.count + 4000 > self.source.count
+        return self.reader.count + 4000 > self.to_copy
 
     def settle(self):
         """With no job running: what is stored is what can be seen, no record more or less."""
@@ -163,9 +180,9 @@ class Fire:
     def done(self):
         """The invariants, after the last run."""
         wanted = self.settle()
-        self.check(wanted == self.source.count, f"{self.source.count - wanted} records were never copied")
+        self.check(wanted == self.to_copy, f"{self.to_copy - wanted} records were never copied")
         missing = [(p, offset) for p, offsets in enumerate(self.source.expected) for offset in offsets
-                   if offset not in self.reader.seen[p]]
+                   if offset not in self.reader.seen[p] and self.is_to_copy(p, offset)]
         self.check(not missing, f"missing: {missing[:5]} and {len(missing)} in all")
         before = end_offsets(self.cluster.bootstrap, self.target)
         self.write_nothing_more()

@@ -11,6 +11,7 @@ from pathlib import Path
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from fire import Fire
+from in_place import InPlace
 from watch import committed_progress
 
 HERE = Path(__file__).resolve().parent
@@ -195,6 +196,52 @@ def daemons(cluster, seed, rounds, **options):
         fire.check(fire.reader.await_count(fire.source.count, 120), f"only {fire.reader.count} of {fire.source.count} came")
         while fire.alive:
             fire.leave(signal.SIGTERM)
+        return fire.done()
+
+
+def repairs(cluster, seed, rounds, **options):
+    """A repair in place is killed again and again: each stray gets one copy, whatever its killed predecessors have done."""
+    with InPlace(cluster, seed, "repair", **options) as fire:
+        fire.source.fill(max(12_000, rounds * 4000))
+        for _ in range(rounds):
+            process = fire.job.start()
+            if not fire.let_live(process, 100, 600):
+                code, out = fire.job.end(process)
+                fire.check(code == 0, f"it ended with {code}: {out[-2000:]}")
+                break
+            fire.job.end(process, signal.SIGKILL)
+            fire.count("SIGKILL of the worker")
+            fire.settle()
+        fire.run_to_end()
+        return fire.done()
+
+
+class Menders(InPlace):
+    """Two instances of follow within one topic."""
+
+    def __init__(self, *args, **options):
+        super().__init__(*args, "follow", job_args=(*SHORT, "--from", "earliest", "-X", "session.timeout.ms=6000"), **options)
+
+    def write_nothing_more(self):
+        process = self.job.start()
+        time.sleep(8)
+        self.job.end(process, signal.SIGTERM)
+
+
+def menders(cluster, seed, rounds, **options):
+    """Instances that mend as records arrive are killed in turn: each stray gets one copy."""
+    with Menders(cluster, seed, **options) as fire:
+        alive = [fire.job.start(), fire.job.start()]
+        for turn in range(rounds):
+            fire.source.fill(2500)
+            fire.check(fire.reader.await_count(fire.to_copy - 300, 120), f"{fire.reader.count} of {fire.to_copy} were copied")
+            code, out = fire.job.end(alive.pop(0), signal.SIGKILL if turn % 2 == 0 else signal.SIGTERM)
+            fire.check(code in (-9, 128 + signal.SIGTERM), f"it ended with {code}: {out[-2000:]}")
+            alive.append(fire.job.start())
+            fire.count("instances ended")
+        fire.check(fire.reader.await_count(fire.to_copy, 120), f"{fire.reader.count} of {fire.to_copy} were copied")
+        for process in alive:
+            fire.job.end(process, signal.SIGTERM)
         return fire.done()
 
 

@@ -52,11 +52,13 @@ def headers_of(version):
 class Source:
     """Fills a topic and knows what a committed reader must find in it. One writer a topic, so that offsets can be told."""
 
-    def __init__(self, bootstrap, topic, partitions, seed, keys=500, size=60, is_aborting=False, home=None):
+    def __init__(self, bootstrap, topic, partitions, seed, keys=500, size=60, is_aborting=False, home=None,
+                 has_split_keys=True):
         self.bootstrap, self.topic, self.partitions, self.seed = bootstrap, topic, partitions, seed
         self.random = random.Random(seed)
         self.keys, self.size, self.is_aborting = keys, size, is_aborting
         self.home = home or (lambda key: zlib.crc32(key) % partitions)
+        self.has_split_keys = has_split_keys
         self.next_offset = [0] * partitions
         self.versions = defaultdict(int)
         self.index = 0
@@ -76,7 +78,8 @@ class Source:
     def _put(self, is_void):
         key = b"key-%d" % self.random.randrange(self.keys)
         partition = self.home(key)
-        if zlib.crc32(key) % 4 == 0 and self.random.random() < 0.3:  # one key in four lives in two partitions
+        # One key in four lives in two partitions.
+        if self.has_split_keys and zlib.crc32(key) % 4 == 0 and self.random.random() < 0.3:
             partition = (partition + 1) % self.partitions
         version = VOID
         if not is_void:

@@ -95,6 +95,14 @@ def test_three_daemons(cluster):
     assert scenarios.daemons(cluster, 116, 6)["rebalances"] >= 10
 
 
+def test_a_repair_in_place_is_killed(cluster):
+    assert scenarios.repairs(cluster, 117, 5)["SIGKILL of the worker"] >= 3
+
+
+def test_menders_are_killed(cluster):
+    scenarios.menders(cluster, 118, 4)
+
+
 def test_brokers_are_killed(cluster3):
     assert scenarios.brokers(cluster3, 113, 6)["brokers killed"] == 6
 
