@@ -22,6 +22,7 @@ SERIALIZERS = INTEROP / "serializers"
 NODE_MODULES = CACHE / "serializers" / "node_modules"
 GO_AVRO = CACHE / "go" / "avro"
 GO_FLEET = CACHE / "fleet" / "fleet"
+GO_COMPILER = CACHE / "go" / "compiler" / "go" / "bin" / "go"  # where the system's is too old
 RUST_AVRO = CACHE / "rust" / "avro"
 JAVA = INTEROP / "java"
 PYTHON = INTEROP / "python"

@@ -1,0 +1,3 @@
+module keyroute
+
+go 1.19
