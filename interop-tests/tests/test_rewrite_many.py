@@ -123,7 +123,7 @@ def test_who_stops_one_stops_all_and_the_same_command_goes_on(kafka, family, rep
     (["--topics", "a.*", "all"], "must have {} in it, once"),
     (["--topics", "a.*", "{} v2"], "makes no names of topics"),
     (["--topics", "(", "{}.v2"], "is no extended regular expression"),
-    (["a"], "expected SRC DST, or --topics REGEX"),
+    (["a"], "expected SRC... DST, or --topics REGEX"),
     (["--topics", "no-such-topic-[0-9]+", "{}.v2"], "no topic of this cluster that may be copied is matched"),
     (["--topics", "__.*", "{}.v2"], "no topic of this cluster that may be copied is matched"),
 ])

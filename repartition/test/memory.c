@@ -201,7 +201,7 @@ struct rp_source *memory_source_new(const struct memory_topic *topic, struct fau
         struct memory_source *source = calloc(1, sizeof(*source));
 
         assert(source);
-        source->base = (struct rp_source){ &memory_source_ops, "source", topic->partition_cnt };
+        source->base = (struct rp_source){ &memory_source_ops, "source", topic->partition_cnt, NULL };
         source->topic = topic;
         source->faults = faults;
         source->random = seed;

@@ -542,7 +542,7 @@ static void test_retention_in_between_is_told_and_survived(void **state)
                 const struct memory_log *log = &fixture->topic.logs[0];
                 int64_t end = log->end, cut = end - 20;
                 size_t left = 0;
-                struct shrinking source = { { &shrinking_ops, "t", N }, memory_source_new(&fixture->topic, NULL, 5),
+                struct shrinking source = { { &shrinking_ops, "t", N, NULL }, memory_source_new(&fixture->topic, NULL, 5),
                                             &fixture->topic, fetches, cut, 0 };
                 struct rp_coverage coverage[N] = { 0 };
                 struct ticks ticks = { 0 };

@@ -157,7 +157,8 @@ static bool put(struct rp_job_fold *fold, const char *key, const char *value)
 static void test_fold_keeps_to_its_own_job(void **unused)
 {
         struct rp_job_descriptor descriptor = { .kind = "rewrite", .identity = "rewrite a to b", .fingerprint = "f",
-                                                .source = { "a", "idA", "c1", 4 }, .target = { "b", "idB", "c2", 3 },
+                                                .sources = { { "a", "idA", "c1", 4 } }, .source_cnt = 1,
+                                                .target = { "b", "idB", "c2", 3 },
                                                 .by = "host h, process 1", .version = "0", .since_ms = EPOCH };
         struct rp_job_descriptor read;
         struct rp_progress progress = { 0 };
@@ -199,14 +200,16 @@ static void test_fold_keeps_to_its_own_job(void **unused)
 
 static void test_a_topic_made_again_is_another_one(void **unused)
 {
-        struct rp_job_descriptor stored = { .source = { "a", "idA", "c", 4 }, .target = { "b", "", "c", 3 } }, now = stored;
+        struct rp_job_descriptor stored = { .sources = { { "a", "idA", "c", 4 } }, .source_cnt = 1,
+                                            .target = { "b", "", "c", 3 } };
+        struct rp_job_descriptor now = stored;
         char text[480];
 
         (void)unused;
         assert_false(rp_job_descriptor_differs(&stored, &now, text, sizeof(text)));
         snprintf(now.target.id, sizeof(now.target.id), "new"); /* was not known before: says nothing */
         assert_false(rp_job_descriptor_differs(&stored, &now, text, sizeof(text)));
-        snprintf(now.source.id, sizeof(now.source.id), "idX");
+        snprintf(now.sources[0].id, sizeof(now.sources[0].id), "idX");
         assert_true(rp_job_descriptor_differs(&stored, &now, text, sizeof(text)));
         assert_non_null(strstr(text, "source topic \"a\" was deleted and made again"));
         now = stored;
@@ -227,7 +230,7 @@ struct played {
 
 static void describe(struct rp_job_fold *fold, int64_t epoch)
 {
-        struct rp_job_descriptor descriptor = { .kind = "rewrite", .since_ms = epoch };
+        struct rp_job_descriptor descriptor = { .kind = "rewrite", .source_cnt = 1, .since_ms = epoch };
         char *text = rp_job_descriptor_print(&descriptor);
 
         assert_true(put(fold, fold->job, text));
@@ -371,7 +374,9 @@ static void test_partitions_that_do_not_matter(void **unused)
         assert_int_equal(starts[0], -1);
         assert_int_equal(group.from_beginning, 1);
         struct rp_anchor anchors[SOURCE_CNT];
-        assert_true(rp_job_fold_anchors(&fold, SOURCE_CNT, TARGET_CNT, anchors));
+        assert_true(rp_job_fold_anchors(&fold, SOURCE_CNT, TARGET_CNT, anchors, positions));
+        assert_int_equal(positions[0], 11);
+        assert_int_equal(positions[2], -1);
         assert_int_equal(anchors[0].offset, 7);
         assert_int_equal(anchors[0].digest, 0xff);
         assert_int_equal(anchors[1].offset, -1);

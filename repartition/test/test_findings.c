@@ -10,6 +10,7 @@
 
 static const int64_t DAY_MS = 86400000;
 static struct rp_survey survey;
+static struct rp_topic_facts source;
 static struct rp_facts facts;
 static struct rp_findings findings;
 
@@ -55,9 +56,9 @@ static void test_topics(void **state)
         facts.policy_pin = 12;
         assert_only("policy-pin", RP_FINDING_REFUSAL);
         facts.policy_pin = 16;
-        facts.source.leaderless_cnt = 1;
+        source.leaderless_cnt = 1;
         assert_only("leaderless", RP_FINDING_REFUSAL);
-        facts.source.leaderless_cnt = 0;
+        source.leaderless_cnt = 0;
         facts.target.replication_factor = 4;
         assert_only("replication", RP_FINDING_REFUSAL);
         facts.target.replication_factor = 1;
@@ -130,9 +131,9 @@ static void test_records(void **state)
         survey.largest_bytes = 3000000;
         assert_only("record-size", RP_FINDING_WARNING);
         survey.largest_bytes = 1000;
-        facts.source.max_message_bytes = 2000000;
+        source.max_message_bytes = 2000000;
         assert_only("record-size", RP_FINDING_WARNING);
-        facts.source.max_message_bytes = 1048588;
+        source.max_message_bytes = 1048588;
         survey.keyless = 10;
         assert_only("keyless", RP_FINDING_NOTE);
         facts.target.cleanup_policy = "compact,delete";
@@ -186,15 +187,18 @@ static int set_up(void **state)
 {
         (void)state;
         survey = (struct rp_survey){ .records = 100, .bytes = 10000, .largest_bytes = 1000, .keys = 10 };
+        source = (struct rp_topic_facts){
+                .name = "orders", .exists = true, .partition_cnt = 12, .replication_factor = 3, .in_sync_cnt = 3,
+                .timestamp_type = "CreateTime", .cleanup_policy = "delete", .retention_ms = 7 * DAY_MS,
+                .retention_bytes = -1, .max_message_bytes = 1048588, .min_insync_replicas = 2,
+                .before_max_ms = INT64_MAX, .after_max_ms = DAY_MS / 24,
+        };
         facts = (struct rp_facts){
-                .source = { .name = "orders", .exists = true, .partition_cnt = 12, .replication_factor = 3, .in_sync_cnt = 3,
-                            .timestamp_type = "CreateTime", .cleanup_policy = "delete", .retention_ms = 7 * DAY_MS,
-                            .retention_bytes = -1, .max_message_bytes = 1048588, .min_insync_replicas = 2,
-                            .before_max_ms = INT64_MAX, .after_max_ms = DAY_MS / 24 },
-                .broker_cnt = 3, .wanted_cnt = 16, .settings_are_known = true, .survey = &survey,
+                .sources = &source, .source_cnt = 1, .source = "orders", .broker_cnt = 3, .wanted_cnt = 16,
+                .settings_are_known = true, .survey = &survey,
                 .now_ms = INT64_C(1800000000000),
         };
-        facts.target = facts.source;
+        facts.target = source;
         facts.target.name = "orders.v2";
         facts.target.exists = false;
         facts.target.partition_cnt = 16;

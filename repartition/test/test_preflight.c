@@ -22,10 +22,13 @@ struct fixture {
         struct rp_findings findings;
 };
 
+/* The one source of all that follows. */
+static const struct rp_topic_facts a = { .name = "a", .exists = true, .partition_cnt = 3, .replication_factor = 3 };
+
 static void look_at(struct fixture *fixture, const struct sight *sights, size_t cnt)
 {
         struct kr_error err;
-        struct rp_facts facts = { .source = { .name = "a", .exists = true, .partition_cnt = 3 },
+        struct rp_facts facts = { .sources = &a, .source_cnt = 1, .source = "a",
                                   .target = { .name = "b", .partition_cnt = 3, .retention_ms = RP_UNKNOWN,
                                               .before_max_ms = RP_UNKNOWN, .after_max_ms = RP_UNKNOWN },
                                   .wanted_cnt = 3, .settings_are_known = true, .survey = &fixture->survey };
@@ -141,7 +144,8 @@ static void test_spans_are_said_in_words(void **state)
 static void test_the_longest_warning_is_whole(void **state)
 {
         struct fixture fixture;
-        struct rp_facts facts = { .survey = &fixture.survey, .wanted_cnt = 3, .source.name = "a", .target.name = "b" };
+        struct rp_facts facts = { .survey = &fixture.survey, .wanted_cnt = 3, .sources = &a, .source_cnt = 1, .source = "a",
+                                  .target.name = "b" };
 
         (void)state;
         fixture.survey = (struct rp_survey){ .records = UINT64_MAX, .backward = UINT64_MAX, .split_keys = UINT64_MAX,
@@ -153,7 +157,8 @@ static void test_the_longest_warning_is_whole(void **state)
 static void test_a_pinned_policy_is_refused_once(void **state)
 {
         struct fixture fixture = { .survey = { .records = 5, .rejected = 5, .oldest_ms = -1, .newest_ms = -1 } };
-        struct rp_facts facts = { .survey = &fixture.survey, .wanted_cnt = 3, .policy_pin = 4, .source.name = "a",
+        struct rp_facts facts = { .survey = &fixture.survey, .wanted_cnt = 3, .policy_pin = 4,
+                                  .sources = &a, .source_cnt = 1, .source = "a",
                                   .target = { .name = "b", .exists = true, .partition_cnt = 3 } };
 
         (void)state;
@@ -170,7 +175,8 @@ static void test_progress_of_somebody_else_is_no_start(void **state)
 {
         struct fixture fixture = { .survey.oldest_ms = -1, .survey.newest_ms = -1 };
         struct rp_facts facts = { .survey = &fixture.survey, .wanted_cnt = 3, .job = "mine", .has_progress = true,
-                                  .source.name = "a", .target = { .name = "b", .exists = true, .partition_cnt = 3 },
+                                  .sources = &a, .source_cnt = 1, .source = "a",
+                                  .target = { .name = "b", .exists = true, .partition_cnt = 3 },
                                   .target_has_records = true };
 
         (void)state;
@@ -195,7 +201,7 @@ static void test_progress_of_somebody_else_is_no_start(void **state)
 static struct rp_facts healthy_facts(struct rp_survey *survey)
 {
         return (struct rp_facts){
-                .source = { .name = "a", .exists = true, .partition_cnt = 3, .replication_factor = 3 },
+                .sources = &a, .source_cnt = 1, .source = "a",
                 .target = { .name = "b", .exists = true, .partition_cnt = 3, .replication_factor = 3, .in_sync_cnt = 3,
                             .min_insync_replicas = 2, .retention_ms = RP_UNKNOWN, .before_max_ms = RP_UNKNOWN,
                             .after_max_ms = RP_UNKNOWN },
@@ -295,11 +301,13 @@ static void test_codecs_that_the_library_lacks(void **state)
 {
         struct rp_survey survey = { .oldest_ms = -1, .newest_ms = -1 };
         struct fixture fixture;
+        struct rp_topic_facts source = a;
         struct rp_facts facts = healthy_facts(&survey);
 
         (void)state;
+        facts.sources = &source;
         facts.target.compression_type = "zstd";
-        facts.source.compression_type = "producer";
+        source.compression_type = "producer";
         rp_preflight(&facts, &fixture.findings);
         assert_int_equal(fixture.findings.cnt, 0);
         facts.codecs = "gzip, zstdx, notzstd, lz4"; /* whole words only */
@@ -307,7 +315,7 @@ static void test_codecs_that_the_library_lacks(void **state)
         assert_int_equal(fixture.findings.refusal_cnt, 1);
         assert_string_equal(find(&fixture, "codec")->text, "\"b\" is compressed by zstd (compression.type), which this "
                                                            "librdkafka (2.0.2) was built without: use one that has it");
-        facts.source.compression_type = "snappy";
+        source.compression_type = "snappy";
         rp_preflight(&facts, &fixture.findings);
         assert_int_equal(fixture.findings.refusal_cnt, 2);
         facts.codecs = NULL; /* not known is no reason */

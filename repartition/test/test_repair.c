@@ -199,8 +199,9 @@ static rp_err_t run(struct memory_cluster *cluster, struct faults *faults, struc
 {
         struct rp_source *source = memory_source_new(&cluster->target, faults, 42);
         struct rp_source *tail = memory_source_new(&cluster->target, faults, 43);
-        struct busy_source busy = { { &busy_ops, tail->topic, tail->partition_cnt }, tail, cluster, options.others_keys, 1100 };
-        struct late_source late = { { &late_ops, source->topic, source->partition_cnt }, source, { { 0 } }, false };
+        struct busy_source busy = { { &busy_ops, tail->topic, tail->partition_cnt, NULL }, tail, cluster, options.others_keys,
+                                    1100 };
+        struct late_source late = { { &late_ops, source->topic, source->partition_cnt, NULL }, source, { { 0 } }, false };
         struct rp_sink *sink = memory_sink_new(cluster, faults);
         struct rp_repair_job job = {
                 .source = options.is_late ? &late.base : source, .tail = options.others_keys ? &busy.base : tail,

@@ -72,7 +72,7 @@ static void expect_pass(const struct memory_topic *source, size_t *at, const int
                 if (!best)
                         return;
                 at[best->partition]++;
-                memory_topic_add(target, rp_target(rule, best, target->partition_cnt), best, 0);
+                memory_topic_add(target, rp_target(rule, best, best->partition, target->partition_cnt), best, 0);
         }
 }
 

@@ -282,7 +282,7 @@ static void test_unexpected(void **state)
         struct rp_record odd = { .key = "key-1", .key_len = 5, .value = "not from the source", .value_len = 19 };
 
         (void)state;
-        memory_topic_add(&cluster.target, rp_target(rule, &odd, TARGET_CNT), &odd, 0);
+        memory_topic_add(&cluster.target, rp_target(rule, &odd, odd.partition, TARGET_CNT), &odd, 0);
         assert_counts(0, 0, 0, 0, 0, 1);
         assert_int_equal(report.examples[0].source.partition, -1);
 }

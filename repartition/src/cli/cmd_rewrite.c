@@ -4,6 +4,7 @@
 #include "cli/neighbour.h"
 #include "cli/rewrite_many.h"
 #include "cli/rewrite_print.h"
+#include "cli/source_names.h"
 #include "clock.h"
 #include "decide/lead.h"
 #include "decide/note.h"
@@ -351,42 +352,42 @@ static int perform(const struct args *args, const struct rp_prepare_config *conf
         return code;
 }
 
-/* What is the same for all jobs is in shared. source_cnt: 0 where --partitions must be given. */
+/* What is the same for all jobs is in shared. partition_cnt: of the target; 0 where --partitions must be given. */
 static int run_job(const struct args *args, const struct rp_prepare_config *shared, const kr_policy_t *policy,
-                   const char *source, const char *target, int32_t source_cnt, enum rp_rewrite_step step, bool *is_stopped)
+                   const char *const *sources, int32_t source_cnt, const char *target, int32_t partition_cnt,
+                   enum rp_rewrite_step step, bool *is_stopped)
 {
         struct rp_prepare_config config = *shared;
+        const char *names[RP_TOPICS_MAX];
         struct rp_progress_line line;
         struct rp_error err;
-        char job[600];
+        char job[600], label[RP_TOPICS_LABEL_SIZE];
+        rp_err_t rc;
 
         *is_stopped = false;
-        rp_job_default_name(job, sizeof(job), source, target);
-        config.source = source;
+        config.sources = sources;
+        config.source_cnt = source_cnt;
+        config.source = sources[0]; /* for errors, until its name is found good */
         config.target = target;
-        config.job = args->job ? args->job : job;
         config.arg = &line;
-        config.rule = kr_policy_rule(policy, target);
-        if (!config.rule)
-                config.rule = kr_policy_rule(policy, source);
         if (!rp_topic_name_is_legal(target)) {
                 rp_fail(&err, RP_ERR_USAGE, "\"%.300s\" cannot be a topic's name: 1 to 249 letters, digits, dots, dashes and "
                         "underscores", target);
                 return die(args, &config, &err);
         }
-        if (!strcmp(source, target) && !rp_client_args_have_sides(&args->client)) {
-                rp_fail(&err, RP_ERR_USAGE, "source and target are both \"%s\": rewrite copies into another topic, or "
-                        "another cluster", source);
+        rc = rp_sources_name(sources, source_cnt, target, rp_client_args_have_sides(&args->client),
+                             "rewrite copies into another topic, or another cluster", names, label, &err);
+        config.sources = names;
+        if (rc == RP_OK)
+                rc = rp_sources_rule(policy, args->policy.policy_file, names, source_cnt, target, &config.rule, &err);
+        if (rc != RP_OK)
                 return die(args, &config, &err);
-        }
-        if (!config.rule) {
-                rp_fail(&err, RP_ERR_USAGE, "%s: the policy names neither \"%s\" nor \"%s\"", args->policy.policy_file,
-                        target, source);
-                return die(args, &config, &err);
-        }
+        config.source = label;
+        rp_job_default_name(job, sizeof(job), label, target);
+        config.job = args->job ? args->job : job;
         config.partition_cnt = args->partitions ? (int32_t)args->partitions : kr_rule_partitions(config.rule);
         if (!config.partition_cnt)
-                config.partition_cnt = source_cnt;
+                config.partition_cnt = partition_cnt;
         if (!config.partition_cnt) {
                 rp_fail(&err, RP_ERR_USAGE, "--partitions M is needed: how many partitions \"%s\" shall have", target);
                 return die(args, &config, &err);
@@ -409,7 +410,8 @@ static int run_one_of_many(void *arg, const struct rp_listed_topic *source, cons
 
         if (step == RP_REWRITE_EXECUTE && args->max_duration && !args->ends_ms)
                 args->ends_ms = rp_clock_ms() + args->max_duration;
-        code = run_job(args, all->shared, all->policy, source->name, target, source->partition_cnt, step, is_stopped);
+        code = run_job(args, all->shared, all->policy, &(const char *){ source->name }, 1, target, source->partition_cnt, step,
+                       is_stopped);
         *is_stopped |= args->ends_ms && rp_clock_ms() >= args->ends_ms;
         return code;
 }
@@ -419,8 +421,8 @@ static rp_err_t check_arguments(const struct args *args, int operand_cnt, struct
         if (args->topics && operand_cnt != 1)
                 return rp_fail(err, RP_ERR_USAGE, "with --topics there is one operand, how copies are called, such as '{}.v2', "
                                "not %d", operand_cnt);
-        if (!args->topics && operand_cnt != 2)
-                return rp_fail(err, RP_ERR_USAGE, "expected SRC DST, or --topics REGEX and how copies are called");
+        if (!args->topics && operand_cnt < 2)
+                return rp_fail(err, RP_ERR_USAGE, "expected SRC... DST, or --topics REGEX and how copies are called");
         if (args->topics && args->job)
                 return rp_fail(err, RP_ERR_USAGE, "--topics makes a job of each topic, which --job would give one name");
         if (args->workers > 1 && strcmp(args->order, "refuse"))
@@ -462,8 +464,8 @@ static int run(void *raw, char **operands, int operand_cnt)
                         .timeout_ms = shared.timeout_ms, .executes = args->execute, .is_json = rp_is_json(&args->common),
                         .job = run_one_of_many, .arg = &(struct all){ args, &shared, policy } });
         else
-                code = run_job(args, &shared, policy, operands[0], operands[1], 0,
-                               args->execute ? RP_REWRITE_EXECUTE : RP_REWRITE_PLAN, &is_stopped);
+                code = run_job(args, &shared, policy, (const char *const *)operands, operand_cnt - 1, operands[operand_cnt - 1],
+                               0, args->execute ? RP_REWRITE_EXECUTE : RP_REWRITE_PLAN, &is_stopped);
         rp_client_config_release(&client);
         rp_client_config_release(&target_client);
         rp_extent_release(&extent);
@@ -473,8 +475,8 @@ static int run(void *raw, char **operands, int operand_cnt)
 
 const struct rp_command rp_cmd_rewrite = {
         .name = "rewrite",
-        .operands = "SRC DST | --topics REGEX NAME",
-        .summary = "Copies a topic into a new one, every record where the policy puts it",
+        .operands = "SRC... DST | --topics REGEX NAME",
+        .summary = "Copies topics into new ones, every record where the policy puts it",
         .description =
                 "Without --execute it prints the plan: how much there is to copy, which share of it moves, and what speaks\n"
                 "against it. Nothing is written then.\n\n"
@@ -489,6 +491,9 @@ const struct rp_command rp_cmd_rewrite = {
                 "Records without a key go to their old partition's number modulo M.\n\n"
                 "Source and target may be two clusters: -X source.NAME=VALUE and -X target.NAME=VALUE (in -F likewise) go\n"
                 "to one side only. A second run of the same job ends with exit code 4 and names the first.\n\n"
+                "Several sources become one topic in one job. Each source partition keeps its order; a key that is in more\n"
+                "than one of them, be it of one topic or of two, is a split key as above. Two sources with other settings\n"
+                "need --config for what DST is created with.\n\n"
                 "The rule is the policy's for DST, or for SRC where it does not name DST.\n\n"
                 "With --topics, every topic that REGEX matches as a whole is a job of its own, one after the other; NAME is\n"
                 "what their copies are called, {} standing for the source's name. Internal topics, and topics that are\n"
@@ -496,10 +501,11 @@ const struct rp_command rp_cmd_rewrite = {
                 "worst; --output json prints one object a line.",
         .examples = "  repartition rewrite orders orders.v2 --partitions 16 -b localhost:9092\n"
                     "  repartition rewrite orders orders.v2 --partitions 16 -b localhost:9092 --execute\n"
+                    "  repartition rewrite orders.eu orders.us orders --partitions 30 --order merge -b localhost:9092\n"
                     "  repartition rewrite --topics 'orders\\..*' '{}.v2' -b localhost:9092\n",
         .options = tables,
         .args_size = sizeof(struct args),
         .operand_min = 1,
-        .operand_max = 2,
+        .operand_max = RP_TOPICS_MAX + 1,
         .run = run,
 };

@@ -2,6 +2,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/partition_list.h"
+#include "cli/source_names.h"
 #include "cli/verify_print.h"
 #include "clock.h"
 #include "job/prepare.h"
@@ -74,7 +75,8 @@ static rp_err_t choose_partitions(const struct args *args, const struct rp_verif
 static int report_on(const struct args *args, const struct rp_verify_topics *topics, const struct rp_verify_report *report)
 {
         const struct rp_verify_document document = {
-                .source = topics->config->source, .target = topics->config->target, .job = topics->config->job,
+                .source = topics->config->source, .topics = topics->source->topics, .target = topics->config->target,
+                .job = topics->config->job,
                 .rule = topics->config->rule, .mode_reason = topics->mode_reason, .max_memory = (size_t)args->max_memory,
                 .is_part = args->partitions, .report = report,
         };
@@ -130,9 +132,11 @@ static int run(void *raw, char **operands, int operand_cnt)
         struct args *args = raw;
         struct rp_error err;
         struct rp_client_config client = { 0 }, target_client = { 0 };
-        char job[600];
+        char job[600], label[RP_TOPICS_LABEL_SIZE];
+        const char *names[RP_TOPICS_MAX];
         struct rp_verify_topics_config config = {
-                .source_client = &client, .target_client = &target_client, .source = operands[0], .target = operands[1],
+                .source_client = &client, .target_client = &target_client, .sources = names, .source_cnt = operand_cnt - 1,
+                .source = label, .target = operands[operand_cnt - 1],
                 .job = args->job ? args->job : job, .jobs_topic = args->jobs_topic, .timeout_ms = (int)args->timeout_ms,
                 .thread_cnt = (int)args->threads, .is_kept = args->state,
                 .mode = strcmp(args->mode, "auto") ? args->mode : NULL,
@@ -140,26 +144,25 @@ static int run(void *raw, char **operands, int operand_cnt)
         kr_policy_t *policy = rp_policy_from_args(&args->policy, &err);
         int code;
 
-        (void)operand_cnt;
         if (!policy)
                 return rp_die("verify", &err);
-        rp_job_default_name(job, sizeof(job), operands[0], operands[1]);
+        if (rp_sources_name((const char *const *)operands, config.source_cnt, config.target,
+                            rp_client_args_have_sides(&args->client), "a topic proves nothing about itself", names, label,
+                            &err) != RP_OK ||
+            rp_sources_rule(policy, args->policy.policy_file, names, config.source_cnt, config.target, &config.rule,
+                            &err) != RP_OK) {
+                kr_policy_free(policy);
+                return rp_die("verify", &err);
+        }
+        rp_job_default_name(job, sizeof(job), label, config.target);
         /* A state may hold as much as --max-memory allows, and takes a moment to be written. */
         rp_interrupt_watch(args->state ? RP_GRACE_WRITING_S : RP_GRACE_READING_S);
-        config.rule = kr_policy_rule(policy, operands[1]);
-        if (!config.rule)
-                config.rule = kr_policy_rule(policy, operands[0]);
-        if (!strcmp(operands[0], operands[1]) && !rp_client_args_have_sides(&args->client)) {
-                rp_fail(&err, RP_ERR_USAGE, "source and target are both \"%s\": a topic proves nothing about itself",
-                        operands[0]);
+        if (args->partitions && config.source_cnt > 1) {
+                rp_fail(&err, RP_ERR_USAGE, "--partitions goes with one source");
                 code = rp_die("verify", &err);
         } else if (args->partitions && (args->sample_keys || !strcmp(args->mode, "latest"))) {
                 rp_fail(&err, RP_ERR_USAGE, "--partitions goes with neither --sample-keys nor --mode latest: what parts hold "
                         "of them does not add up");
-                code = rp_die("verify", &err);
-        } else if (!config.rule) {
-                rp_fail(&err, RP_ERR_USAGE, "%s: the policy names neither \"%s\" nor \"%s\"", args->policy.policy_file,
-                        operands[1], operands[0]);
                 code = rp_die("verify", &err);
         } else if (rp_client_config_read_sides(&client, &target_client, args->client.config_file,
                                                args->client.properties.items, args->client.properties.cnt,
@@ -176,8 +179,8 @@ static int run(void *raw, char **operands, int operand_cnt)
 
 const struct rp_command rp_cmd_verify = {
         .name = "verify",
-        .operands = "SRC DST",
-        .summary = "Proves that a topic is the image of another, or names the differences",
+        .operands = "SRC... DST",
+        .summary = "Proves that a topic is the image of another, or of several, or names the differences",
         .description =
                 "Reads both topics, up to fixed ends, and compares a digest of all content (key, value, headers, timestamp,\n"
                 "byte for byte) and the order of each key's records, and checks that every keyed record of DST lies where\n"
@@ -190,6 +193,7 @@ const struct rp_command rp_cmd_verify = {
                 "times, and the result is as exact. --threads reads partitions side by side; topics in which keys live in\n"
                 "several partitions are then read once more, in one merged stream. --partitions reads a part on this\n"
                 "machine, and repartition merge joins the parts' JSON reports.\n\n"
+                "Several sources are compared with what rewrite made of them together.\n\n"
                 "Two clusters: -X source.NAME=VALUE and -X target.NAME=VALUE, as for rewrite.",
         .examples = "  repartition verify orders orders.v2 -b localhost:9092\n"
                     "  repartition verify orders orders.v2 -b localhost:9092 --threads 8 --state verify.state\n"
@@ -197,6 +201,6 @@ const struct rp_command rp_cmd_verify = {
         .options = tables,
         .args_size = sizeof(struct args),
         .operand_min = 2,
-        .operand_max = 2,
+        .operand_max = RP_TOPICS_MAX + 1,
         .run = run,
 };

@@ -11,8 +11,10 @@
 static void print_command(const struct rp_rewrite_result *result, const char *command, const char *rest, FILE *out)
 {
         fprintf(out, "repartition %s ", command);
-        rp_text_shell_word(out, result->config->source);
-        fputc(' ', out);
+        for (int32_t s = 0; s < result->config->source_cnt; s++) {
+                rp_text_shell_word(out, result->config->sources[s]);
+                fputc(' ', out);
+        }
         rp_text_shell_word(out, result->config->target);
         if (result->policy_option) {
                 fprintf(out, " %s ", result->policy_option);
@@ -53,10 +55,8 @@ static void print_rewrite_command(const struct rp_rewrite_result *result, bool c
 
 static void print_heading(const struct rp_rewrite_result *result, FILE *out)
 {
-        const struct rp_facts *facts = &result->preparation->facts;
-
         fprintf(out, "%s → %s   %" PRId32 " → %" PRId32 " partitions   by %s, fingerprint %s\n\n", result->config->source,
-                result->config->target, facts->source.partition_cnt, result->config->partition_cnt,
+                result->config->target, result->preparation->source->partition_cnt, result->config->partition_cnt,
                 kr_rule_describe(result->config->rule), kr_rule_fingerprint(result->config->rule));
 }
 
@@ -250,13 +250,23 @@ static json_t *topic_json(const char *name, int32_t partition_cnt)
         return json_pack("{s:s, s:i}", "topic", name, "partitions", (int)partition_cnt);
 }
 
+static json_t *sources_json(const struct rp_facts *facts)
+{
+        json_t *sources = json_array();
+
+        for (int32_t s = 0; s < facts->source_cnt; s++)
+                json_array_append_new(sources, topic_json(facts->sources[s].name, facts->sources[s].partition_cnt));
+        return sources;
+}
+
 json_t *rp_rewrite_json(const struct rp_rewrite_result *result)
 {
         const struct rp_prepare_config *config = result->config;
         json_t *root = json_object();
 
         json_object_set_new(root, "command", json_string("rewrite"));
-        json_object_set_new(root, "source", topic_json(config->source, result->preparation->facts.source.partition_cnt));
+        json_object_set_new(root, "source", topic_json(config->source, result->preparation->source->partition_cnt));
+        json_object_set_new(root, "sources", sources_json(&result->preparation->facts));
         json_object_set_new(root, "target", topic_json(config->target, config->partition_cnt));
         json_object_set_new(root, "job", json_string(config->job));
         json_object_set_new(root, "policy", json_pack("{s:s, s:s}", "rule", kr_rule_describe(config->rule), "fingerprint",

@@ -30,6 +30,14 @@ static int exit_code(const struct rp_verify_document *document)
         return document->report->is_equal ? RP_EXIT_CLEAN : RP_EXIT_DIFFERENCES;
 }
 
+/* A place of the source as its topic counts. */
+static struct rp_verify_place by_topic(const struct rp_verify_document *document, struct rp_verify_place place)
+{
+        if (place.partition >= 0)
+                place.partition = rp_topics_partition(document->topics, place.partition);
+        return place;
+}
+
 /* ---- text ------------------------------------------------------------------------------------------------------- */
 
 static void print_place(FILE *out, const char *topic, struct rp_verify_place place)
@@ -48,7 +56,9 @@ static void print_examples(const struct rp_verify_document *document, FILE *out)
                 if (i == 0)
                         fputs("\nthe first ones\n", out);
                 fprintf(out, "  %-15s", rp_difference_word(example->kind));
-                print_place(out, document->source, example->source);
+                if (example->source.partition >= 0)
+                        print_place(out, rp_topics_name(document->topics, document->source, example->source.partition),
+                                    by_topic(document, example->source));
                 print_place(out, document->target, example->target);
                 if (example->wanted >= 0)
                         fprintf(out, "  belongs in partition %" PRId32, example->wanted);
@@ -178,10 +188,16 @@ static json_t *side_json(const struct rp_verify_document *document, int s)
                          (json_int_t)side->keyless, "bytes", (json_int_t)side->bytes, "content_digest", digest);
         if (report->mode == RP_COMPARE_LATEST)
                 json_object_set_new(json, "live_keys", json_integer((json_int_t)side->live_keys));
-        for (int32_t p = 0; p < report->partition_cnts[s]; p++)
-                json_array_append_new(ranges, json_pack("{s:i, s:I, s:I}", "partition", (int)p, "first_offset",
-                                                        (json_int_t)report->ranges[s][p].first, "end_offset",
-                                                        (json_int_t)report->ranges[s][p].end));
+        for (int32_t p = 0; p < report->partition_cnts[s]; p++) {
+                const struct rp_topics *topics = s ? NULL : document->topics;
+                json_t *range = json_pack("{s:i, s:I, s:I}", "partition", (int)rp_topics_partition(topics, p), "first_offset",
+                                          (json_int_t)report->ranges[s][p].first, "end_offset",
+                                          (json_int_t)report->ranges[s][p].end);
+
+                if (topics)
+                        json_object_set_new(range, "topic", json_string(rp_topics_name(topics, NULL, p)));
+                json_array_append_new(ranges, range);
+        }
         json_object_set_new(json, "ranges", ranges);
         return json;
 }
@@ -193,14 +209,24 @@ static json_t *place_json(struct rp_verify_place place)
         return json_pack("{s:i, s:I}", "partition", (int)place.partition, "offset", (json_int_t)place.offset);
 }
 
-static json_t *examples_json(const struct rp_verify_report *report)
+static json_t *source_place_json(const struct rp_verify_document *document, struct rp_verify_place place)
 {
+        json_t *json = place_json(by_topic(document, place));
+
+        if (document->topics && place.partition >= 0)
+                json_object_set_new(json, "topic", json_string(rp_topics_name(document->topics, NULL, place.partition)));
+        return json;
+}
+
+static json_t *examples_json(const struct rp_verify_document *document)
+{
+        const struct rp_verify_report *report = document->report;
         json_t *list = json_array();
 
         for (size_t i = 0; i < report->example_cnt; i++) {
                 const struct rp_verify_example *example = &report->examples[i];
                 json_t *json = json_pack("{s:s, s:o, s:o}", "kind", rp_difference_word(example->kind), "source",
-                                         place_json(example->source), "target", place_json(example->target));
+                                         source_place_json(document, example->source), "target", place_json(example->target));
 
                 if (example->wanted >= 0)
                         json_object_set_new(json, "belongs_in", json_integer(example->wanted));
@@ -248,7 +274,7 @@ static json_t *to_json(const struct rp_verify_document *document)
         json_object_set_new(json, "differences", counts_json(report));
         json_object_set_new(json, "in_flight", json_integer((json_int_t)report->in_flight));
         json_object_set_new(json, "unsettled", json_integer((json_int_t)report->unsettled));
-        json_object_set_new(json, "examples", examples_json(report));
+        json_object_set_new(json, "examples", examples_json(document));
         json_object_set_new(json, "by_partition", json_boolean(report->is_by_partition));
         json_object_set_new(json, "resumed", json_boolean(report->is_resumed));
         json_object_set_new(json, "memory",

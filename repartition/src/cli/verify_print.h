@@ -10,6 +10,7 @@
 /** All that a report tells. Everything is borrowed. */
 struct rp_verify_document {
         const char *source, *target; /* topics */
+        const struct rp_topics *topics; /* of the source by place, where it is several; NULL: one */
         const char *job;             /* where the source was bounded by its progress */
         const kr_rule_t *rule;
         const char *mode_reason;

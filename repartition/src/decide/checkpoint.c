@@ -84,7 +84,9 @@ bool rp_checkpoint_log_wants_anchors(const struct rp_checkpoint_log *log)
         return is_full_due(log);
 }
 
-static void print_pairs(FILE *out, const char *name, int32_t cnt, const int64_t *now, const int64_t *before)
+/* topics: of the source; NULL: one, or the target. */
+static void print_pairs(FILE *out, const char *name, const struct rp_topics *topics, int32_t cnt, const int64_t *now,
+                        const int64_t *before)
 {
         const char *comma = "";
 
@@ -93,7 +95,8 @@ static void print_pairs(FILE *out, const char *name, int32_t cnt, const int64_t 
                 if (now[i] < 0 || (before && now[i] == before[i]))
                         continue;
                 /* One that was not known before counts from 0. */
-                fprintf(out, "%s%" PRId32 ",%" PRId64, comma, i, before && before[i] > 0 ? now[i] - before[i] : now[i]);
+                fprintf(out, "%s%" PRId64 ",%" PRId64, comma, rp_topics_code(topics, i),
+                        before && before[i] > 0 ? now[i] - before[i] : now[i]);
                 comma = ",";
         }
         fputc(']', out);
@@ -114,15 +117,15 @@ char *rp_checkpoint_log_print(struct rp_checkpoint_log *log, const struct rp_mar
                         log->positions[marks[i].partition] = marks[i].next;
         fprintf(out, "{\"keyroute\":%d,\"epoch\":%" PRId64 ",\"seq\":%" PRId64 ",\"full\":%s", CHECKPOINT_VERSION,
                 log->epoch, log->seq, is_full ? "true" : "false");
-        print_pairs(out, "source", log->source_cnt, log->positions, is_full ? NULL : log->told_positions);
-        print_pairs(out, "target", log->target_cnt, log->ends, is_full ? NULL : log->told_ends);
+        print_pairs(out, "source", log->topics, log->source_cnt, log->positions, is_full ? NULL : log->told_positions);
+        print_pairs(out, "target", NULL, log->target_cnt, log->ends, is_full ? NULL : log->told_ends);
         if (is_full) {
                 fputs(",\"anchors\":[", out);
                 for (int32_t p = 0; p < log->source_cnt; p++) {
                         if (log->anchors[p].offset < 0)
                                 continue;
-                        fprintf(out, "%s%" PRId32 ",%" PRId64 ",\"%016" PRIx64 "\"", comma, p, log->anchors[p].offset,
-                                log->anchors[p].digest);
+                        fprintf(out, "%s%" PRId64 ",%" PRId64 ",\"%016" PRIx64 "\"", comma, rp_topics_code(log->topics, p),
+                                log->anchors[p].offset, log->anchors[p].digest);
                         comma = ",";
                 }
                 fputc(']', out);
@@ -166,7 +169,7 @@ void rp_checkpoint_state_release(struct rp_checkpoint_state *state)
         *state = (struct rp_checkpoint_state){ 0 };
 }
 
-static bool apply_pairs(const json_t *pairs, int64_t *items, int32_t cnt, bool is_delta)
+static bool apply_pairs(const json_t *pairs, const struct rp_topics *topics, int64_t *items, int32_t cnt, bool is_delta)
 {
         size_t size = json_array_size(pairs);
 
@@ -174,9 +177,9 @@ static bool apply_pairs(const json_t *pairs, int64_t *items, int32_t cnt, bool i
                 return false;
         for (size_t i = 0; i < size; i += 2) {
                 const json_t *at = json_array_get(pairs, i), *number = json_array_get(pairs, i + 1);
-                json_int_t index = json_integer_value(at);
+                int32_t index = rp_topics_place(topics, json_integer_value(at), cnt);
 
-                if (!json_is_integer(at) || !json_is_integer(number) || index < 0 || index >= cnt)
+                if (!json_is_integer(at) || !json_is_integer(number) || index < 0)
                         return false;
                 if (is_delta && items[index] > 0)
                         items[index] += json_integer_value(number);
@@ -186,7 +189,7 @@ static bool apply_pairs(const json_t *pairs, int64_t *items, int32_t cnt, bool i
         return true;
 }
 
-static bool apply_anchors(const json_t *list, struct rp_anchor *anchors, int32_t cnt)
+static bool apply_anchors(const json_t *list, const struct rp_topics *topics, struct rp_anchor *anchors, int32_t cnt)
 {
         size_t size = json_array_size(list);
 
@@ -195,9 +198,9 @@ static bool apply_anchors(const json_t *list, struct rp_anchor *anchors, int32_t
         for (size_t i = 0; i < size; i += 3) {
                 const json_t *at = json_array_get(list, i), *offset = json_array_get(list, i + 1);
                 const char *digest = json_string_value(json_array_get(list, i + 2));
-                json_int_t index = json_integer_value(at);
+                int32_t index = rp_topics_place(topics, json_integer_value(at), cnt);
 
-                if (!json_is_integer(at) || !json_is_integer(offset) || !digest || index < 0 || index >= cnt)
+                if (!json_is_integer(at) || !json_is_integer(offset) || !digest || index < 0)
                         return false;
                 anchors[index] = (struct rp_anchor){ .offset = json_integer_value(offset),
                                                      .digest = strtoull(digest, NULL, 16) };
@@ -230,9 +233,10 @@ bool rp_checkpoint_state_apply(struct rp_checkpoint_state *state, const char *te
                 goto out; /* and whatever builds upon it has a gap as well, up to the next full one */
         if (is_full)
                 forget(state);
-        is_valid = apply_pairs(source, state->positions, state->source_cnt, !is_full) &&
-                   apply_pairs(target, state->ends, state->target_cnt, !is_full) &&
-                   (!is_full || apply_anchors(json_object_get(root, "anchors"), state->anchors, state->source_cnt));
+        is_valid = apply_pairs(source, state->topics, state->positions, state->source_cnt, !is_full) &&
+                   apply_pairs(target, NULL, state->ends, state->target_cnt, !is_full) &&
+                   (!is_full || apply_anchors(json_object_get(root, "anchors"), state->topics, state->anchors,
+                                              state->source_cnt));
         if (is_valid)
                 state->seq = seq;
         else

@@ -14,12 +14,14 @@
  * another epoch do not count: they speak of another target. Full ones carry an anchor per source partition: a digest of one record that was
  * copied from it, by which a later run notices that the topic is another one, or has lost records.
  *
- * Pure. JSON of flat arrays. For 1,000 source and 1,000 target partitions: at most 75 KB for a full one, 20 KB for a delta
- * in which everything moved; a common one of 12 and 30 partitions takes about 300 bytes.
+ * Pure. JSON of flat arrays, in which source partitions go by rp_topics_code(). For 1,000 source and 1,000 target
+ * partitions: at most 75 KB for a full one, 20 KB for a delta in which everything moved; a common one of 12 and 30 partitions
+ * takes about 300 bytes.
  */
 #ifndef RP_CHECKPOINT_H
 #define RP_CHECKPOINT_H
 
+#include "decide/topics.h"
 #include "mark.h"
 #include "record.h"
 
@@ -42,6 +44,7 @@ struct rp_checkpoint_log {
         int64_t *positions, *ends;           /* with what is open now */
         int64_t *told_positions, *told_ends; /* as of the last checkpoint */
         struct rp_anchor *anchors;           /* by source partition */
+        const struct rp_topics *topics;      /* of the source, NULL: one. The caller's to set; borrowed */
         int64_t epoch;                       /* of the job, see struct rp_job_descriptor; the caller's to set */
         int64_t seq;                         /* of the next checkpoint */
         int since_full;                      /* deltas since; -1: the next one must be full */
@@ -80,6 +83,7 @@ struct rp_checkpoint_state {
         int32_t source_cnt, target_cnt;
         int64_t *positions, *ends;  /* -1: not known: not this producer's, or nothing was written there */
         struct rp_anchor *anchors;
+        const struct rp_topics *topics; /* of the source, NULL: one. The caller's to set; borrowed */
         int64_t epoch;              /* those of another one are left aside; the caller's to set */
         int64_t seq;                /* -1: no valid state */
 };

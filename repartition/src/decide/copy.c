@@ -370,9 +370,11 @@ static rp_err_t check_progress_kept(struct rp_copy *copy)
         for (int32_t p = 0; copy->config.form == RP_COPY_PASSES && p < copy->config.partition_cnt; p++)
                 if (copy->lanes[p].is_held && copy->seen.marks[p].next < copy->stored.marks[p].next)
                         return rp_fail(&copy->error, RP_ERR_FATAL,
-                                       "the cluster lost the job's progress: partition %" PRId32 " was at %" PRId64
-                                       ", now %" PRId64 " (after: %.200s)", p, copy->stored.marks[p].next,
-                                       copy->seen.marks[p].next, cause.text);
+                                       "the cluster lost the job's progress: partition %" PRId32 " of topic \"%s\" was at %"
+                                       PRId64 ", now %" PRId64 " (after: %.200s)",
+                                       rp_topics_partition(copy->config.topics, p),
+                                       rp_topics_name(copy->config.topics, copy->config.topic, p),
+                                       copy->stored.marks[p].next, copy->seen.marks[p].next, cause.text);
         return RP_OK;
 }
 

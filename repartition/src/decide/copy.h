@@ -19,6 +19,8 @@
  *    back: RP_ERR_FATAL. New starts without a commit in between are bounded.
  *  - An action that waits never keeps a transaction open beyond its limit.
  *
+ * What is called a partition here is a place in the row of all the source's partitions (decide/topics.h).
+ *
  * Two forms. PASSES (rewrite, repair): static partitions; a pass copies up to ends that are fixed when it begins and
  * stored in the notes (decide/note.h), so that whoever takes a killed run up reads the very same sequence. GROUP (follow):
  * partitions come and go with a consumer group's rebalances, there are no ends and no notes of this file's making.
@@ -26,6 +28,7 @@
 #ifndef RP_COPY_H
 #define RP_COPY_H
 
+#include "decide/topics.h"
 #include "error.h"
 #include "mark.h"
 
@@ -37,6 +40,7 @@ struct rp_copy_config {
         rp_copy_form_t form;
         int32_t partition_cnt;    /* of the source */
         const char *topic;        /* the source's name, for messages */
+        const struct rp_topics *topics; /* ... or those of the source, by place; NULL: one topic. Borrowed */
         const char *identity;     /* what the job is, see rp_job_identity(); PASSES */
         const char *by;           /* who runs, for the other one's error message: host and process; PASSES */
         /** PASSES: the offsets to copy, by partition; clipped to what there is. NULL: everything. */

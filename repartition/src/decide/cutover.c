@@ -20,6 +20,7 @@ static bool replay_init(struct replay *replay, const struct rp_job_fold *fold, i
         for (int s = 0; replay->states && s < fold->shard_cnt; s++) {
                 is_well &= rp_checkpoint_state_init(&replay->states[s], source_cnt, target_cnt);
                 replay->states[s].epoch = epoch;
+                replay->states[s].topics = fold->topics;
         }
         return replay->states && is_well;
 }
@@ -112,19 +113,25 @@ bool rp_cutover_starts(const struct rp_job_fold *fold, int32_t source_cnt, int32
         return is_well;
 }
 
-bool rp_job_fold_anchors(const struct rp_job_fold *fold, int32_t source_cnt, int32_t target_cnt, struct rp_anchor *anchors)
+bool rp_job_fold_anchors(const struct rp_job_fold *fold, int32_t source_cnt, int32_t target_cnt, struct rp_anchor *anchors,
+                         int64_t *positions)
 {
         struct replay replay;
         const struct rp_checkpoint_state *state;
         size_t index;
         bool is_well = replay_init(&replay, fold, source_cnt, target_cnt);
 
-        for (int32_t p = 0; p < source_cnt; p++)
+        for (int32_t p = 0; p < source_cnt; p++) {
                 anchors[p] = (struct rp_anchor){ .offset = -1 };
+                positions[p] = -1;
+        }
         while (is_well && (state = replay_next(&replay, &index)))
-                for (int32_t p = 0; p < source_cnt; p++)
+                for (int32_t p = 0; p < source_cnt; p++) {
                         if (state->anchors[p].offset > anchors[p].offset)
                                 anchors[p] = state->anchors[p];
+                        if (state->positions[p] > positions[p])
+                                positions[p] = state->positions[p];
+                }
         replay_release(&replay);
         return is_well;
 }

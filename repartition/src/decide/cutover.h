@@ -24,10 +24,11 @@ bool rp_cutover_starts(const struct rp_job_fold *fold, int32_t source_cnt, int32
                        struct rp_cutover_group *groups, size_t group_cnt);
 
 /**
- * The last valid state of all shards together: the newest anchor of each source partition. anchors has source_cnt elements,
- * offset -1 where none is known. false when out of memory.
+ * The last valid state of all shards together: the newest anchor of each source partition, and how far the job had come in
+ * it. Both have source_cnt elements; -1 where nothing is known. false when out of memory.
  */
 struct rp_anchor;
-bool rp_job_fold_anchors(const struct rp_job_fold *fold, int32_t source_cnt, int32_t target_cnt, struct rp_anchor *anchors);
+bool rp_job_fold_anchors(const struct rp_job_fold *fold, int32_t source_cnt, int32_t target_cnt, struct rp_anchor *anchors,
+                         int64_t *positions);
 
 #endif

@@ -20,12 +20,18 @@ static json_t *end_json(const struct rp_job_end *end)
 
 char *rp_job_descriptor_print(const struct rp_job_descriptor *descriptor)
 {
+        bool is_one = descriptor->source_cnt == 1;
+        json_t *source = is_one ? end_json(&descriptor->sources[0]) : json_array();
         json_t *root = json_pack("{s:i, s:s, s:s, s:s, s:o, s:o, s:s, s:s, s:I}", "keyroute", JOB_RECORD_VERSION, "kind",
-                                 descriptor->kind, "job", descriptor->identity, "policy", descriptor->fingerprint, "source",
-                                 end_json(&descriptor->source), "target", end_json(&descriptor->target), "by",
+                                 descriptor->kind, "job", descriptor->identity, "policy", descriptor->fingerprint,
+                                 is_one ? "source" : "sources", source, "target", end_json(&descriptor->target), "by",
                                  descriptor->by, "version", descriptor->version, "since_ms",
                                  (json_int_t)descriptor->since_ms);
-        char *text = root ? json_dumps(root, JSON_COMPACT) : NULL;
+        char *text;
+
+        for (int32_t s = 0; root && !is_one && s < descriptor->source_cnt; s++)
+                json_array_append_new(source, end_json(&descriptor->sources[s]));
+        text = root ? json_dumps(root, JSON_COMPACT) : NULL;
 
         json_decref(root);
         return text;
@@ -49,25 +55,37 @@ static bool parse_end(struct rp_job_end *end, const json_t *json)
                copy_text(end->cluster, sizeof(end->cluster), cluster);
 }
 
+static bool parse_sources(struct rp_job_descriptor *descriptor, const json_t *root)
+{
+        const json_t *source = json_object_get(root, "source"), *sources = json_object_get(root, "sources");
+        size_t cnt = source ? 1 : json_array_size(sources);
+        bool is_valid = cnt && cnt <= RP_TOPICS_MAX;
+
+        for (size_t s = 0; is_valid && s < cnt; s++)
+                is_valid = parse_end(&descriptor->sources[s], source ? source : json_array_get(sources, s));
+        descriptor->source_cnt = (int32_t)cnt;
+        return is_valid;
+}
+
 bool rp_job_descriptor_parse(struct rp_job_descriptor *descriptor, const char *text)
 {
         json_t *root = text ? json_loads(text, 0, NULL) : NULL;
-        json_t *source, *target;
+        json_t *target;
         const char *kind, *identity, *fingerprint, *by, *tool;
         json_int_t since;
         int version;
         bool is_valid = false;
 
         *descriptor = (struct rp_job_descriptor){ 0 };
-        if (root && json_unpack(root, "{s:i, s:s, s:s, s:s, s:o, s:o, s:s, s:s, s:I}", "keyroute", &version, "kind", &kind,
-                                "job", &identity, "policy", &fingerprint, "source", &source, "target", &target, "by", &by,
+        if (root && json_unpack(root, "{s:i, s:s, s:s, s:s, s:o, s:s, s:s, s:I}", "keyroute", &version, "kind", &kind,
+                                "job", &identity, "policy", &fingerprint, "target", &target, "by", &by,
                                 "version", &tool, "since_ms", &since) == 0)
                 is_valid = version == JOB_RECORD_VERSION && copy_text(descriptor->kind, sizeof(descriptor->kind), kind) &&
                            copy_text(descriptor->identity, sizeof(descriptor->identity), identity) &&
                            copy_text(descriptor->fingerprint, sizeof(descriptor->fingerprint), fingerprint) &&
                            copy_text(descriptor->by, sizeof(descriptor->by), by) &&
                            copy_text(descriptor->version, sizeof(descriptor->version), tool) &&
-                           parse_end(&descriptor->source, source) && parse_end(&descriptor->target, target);
+                           parse_sources(descriptor, root) && parse_end(&descriptor->target, target);
         if (is_valid)
                 descriptor->since_ms = since;
         json_decref(root);
@@ -92,8 +110,11 @@ static bool end_differs(const char *side, const struct rp_job_end *stored, const
 bool rp_job_descriptor_differs(const struct rp_job_descriptor *stored, const struct rp_job_descriptor *now, char *out,
                                size_t size)
 {
-        return end_differs("source topic", &stored->source, &now->source, out, size) ||
-               end_differs("target topic", &stored->target, &now->target, out, size);
+        /* Both stand by name; a job with other topics is another job, by its identity. */
+        for (int32_t s = 0; s < stored->source_cnt && s < now->source_cnt; s++)
+                if (end_differs("source topic", &stored->sources[s], &now->sources[s], out, size))
+                        return true;
+        return end_differs("target topic", &stored->target, &now->target, out, size);
 }
 
 /* ---- positions and keys ---------------------------------------------------------------------------------------------- */
@@ -264,9 +285,10 @@ bool rp_job_fold_progress(const struct rp_job_fold *fold, const char *topic, str
 {
         for (size_t i = 0; i < fold->position_cnt; i++) {
                 const struct rp_job_position *position = &fold->positions[i];
+                int32_t place = rp_topics_find(fold->topics, topic, position->topic, position->partition);
 
-                if (!strcmp(position->topic, topic) && position->partition < progress->cnt &&
-                    !rp_progress_set(progress, position->partition, position->next, position->note))
+                if (place >= 0 && place < progress->cnt &&
+                    !rp_progress_set(progress, place, position->next, position->note))
                         return false;
         }
         return true;

@@ -14,6 +14,7 @@
 #define RP_JOB_RECORD_H
 
 #include "decide/note.h"
+#include "decide/topics.h"
 #include "mark.h"
 
 enum { RP_CHECKPOINT_SLOTS = 4096, RP_TOPIC_ID_SIZE = 32, RP_CLUSTER_ID_SIZE = 64, RP_JOB_KEY_SIZE = 960 };
@@ -30,7 +31,9 @@ struct rp_job_descriptor {
         char kind[16];                  /* the command: rewrite, repair, ... */
         char identity[RP_NOTE_JOB_SIZE];/* see rp_job_identity() */
         char fingerprint[80];           /* of the policy's rule */
-        struct rp_job_end source, target;
+        struct rp_job_end sources[RP_TOPICS_MAX]; /* by name */
+        int32_t source_cnt;
+        struct rp_job_end target;
         char by[RP_NOTE_BY_SIZE];       /* the run that wrote it last */
         char version[32];               /* of the tool */
         int64_t since_ms;               /* when the job began, wall clock: its epoch. Begins anew when its progress is gone */
@@ -63,6 +66,7 @@ struct rp_job_checkpoint {
 
 struct rp_job_fold {
         char *job;
+        const struct rp_topics *topics;        /* that the job reads, NULL: one. The caller's to set; borrowed */
         char *descriptor;                      /* the last one; NULL: none */
         struct rp_job_position {
                 char *topic;
@@ -87,7 +91,7 @@ bool rp_job_fold_add(struct rp_job_fold *fold, const void *key, size_t key_len, 
 /** @returns the epoch of the job as described, 0 when it is not. */
 int64_t rp_job_fold_epoch(const struct rp_job_fold *fold);
 
-/** Sets the marks of that topic; others stay as they are. false when out of memory. */
+/** Sets the marks of that topic, or of the fold's topics; others stay as they are. false when out of memory. */
 bool rp_job_fold_progress(const struct rp_job_fold *fold, const char *topic, struct rp_progress *progress);
 
 #endif

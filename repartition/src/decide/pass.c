@@ -7,6 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char *topic_of(const struct rp_copy *copy, int32_t p)
+{
+        return rp_topics_name(copy->config.topics, copy->config.topic, p);
+}
+
+static int32_t partition_of(const struct rp_copy *copy, int32_t p)
+{
+        return rp_topics_partition(copy->config.topics, p);
+}
+
 static rp_err_t check_note(struct rp_copy *copy, int32_t p, struct rp_note *note)
 {
         const struct rp_copy_config *config = &copy->config;
@@ -15,19 +25,19 @@ static rp_err_t check_note(struct rp_copy *copy, int32_t p, struct rp_note *note
         if (!rp_note_parse(note, mark->note))
                 return rp_fail(&copy->error, RP_ERR_USAGE,
                                "the stored offsets were not written by this tool (partition %" PRId32
-                               "): choose another --job", p);
+                               "): choose another --job", partition_of(copy, p));
         if (strcmp(note->job, config->identity))
                 return rp_fail(&copy->error, RP_ERR_USAGE,
                                "the stored progress belongs to another job (%.180s), this one is: %.180s; choose another "
                                "--job, or the same policy and partition count", note->job, config->identity);
         if (!note->pass_cnt || mark->next < note->first || mark->next > note->ends[note->pass_cnt - 1])
                 return rp_fail(&copy->error, RP_ERR_FATAL, "the stored progress of partition %" PRId32 " contradicts itself",
-                               p);
+                               partition_of(copy, p));
         if (mark->next > copy->bounds[p].end)
                 return rp_fail(&copy->error, RP_ERR_INCOMPLETE,
                                "partition %" PRId32 " of topic \"%s\" ends at offset %" PRId64 ", but up to %" PRId64
                                " was copied from it before: it lost records or was made anew",
-                               p, config->topic, copy->bounds[p].end, mark->next);
+                               partition_of(copy, p), topic_of(copy, p), copy->bounds[p].end, mark->next);
         return RP_OK;
 }
 
@@ -69,7 +79,7 @@ static rp_err_t plan_lane(struct rp_copy *copy, int32_t p, bool is_new_pass, str
                 return rp_fail(&copy->error, RP_ERR_INCOMPLETE,
                                "partition %" PRId32 " of topic \"%s\": offsets %" PRId64 " to %" PRId64
                                " were deleted (retention or DeleteRecords) before they were copied",
-                               p, copy->config.topic, next, copy->bounds[p].first - 1);
+                               partition_of(copy, p), topic_of(copy, p), next, copy->bounds[p].first - 1);
         snprintf(note->job, sizeof(note->job), "%s", copy->config.identity);
         snprintf(note->by, sizeof(note->by), "%s", copy->config.by);
         lane->note = rp_note_print(note);

@@ -36,12 +36,21 @@ static double percent(uint64_t part, uint64_t whole)
 
 /* ---- topics and counts ---------------------------------------------------------------------------------------- */
 
+static void look_at_source(const struct rp_facts *facts, const struct rp_topic_facts *source, struct rp_findings *findings)
+{
+        if (!facts->is_apart && !strcmp(source->name, facts->target.name))
+                refuse("same-topic", "source and target are both \"%s\": rewrite copies into another topic", source->name);
+        if (source->leaderless_cnt)
+                refuse("leaderless", "%" PRId32 " partitions of \"%s\" have no leader now and cannot be read",
+                       source->leaderless_cnt, source->name);
+}
+
 static void look_at_topics(const struct rp_facts *facts, struct rp_findings *findings)
 {
-        const struct rp_topic_facts *source = &facts->source, *target = &facts->target;
+        const struct rp_topic_facts *target = &facts->target;
 
-        if (!facts->is_apart && !strcmp(source->name, target->name))
-                refuse("same-topic", "source and target are both \"%s\": rewrite copies into another topic", source->name);
+        for (int32_t s = 0; s < facts->source_cnt; s++)
+                look_at_source(facts, &facts->sources[s], findings);
         if (facts->policy_pin && facts->policy_pin != facts->wanted_cnt)
                 refuse("policy-pin", "the policy is made for %" PRId32 " partitions, --partitions asks for %" PRId32,
                        facts->policy_pin, facts->wanted_cnt);
@@ -51,9 +60,6 @@ static void look_at_topics(const struct rp_facts *facts, struct rp_findings *fin
         if (facts->other_job)
                 refuse("other-job", "under the name \"%.60s\" another job has stored its progress (%.180s): choose another "
                        "--job, or the same policy and partition count", facts->job, facts->other_job);
-        if (source->leaderless_cnt)
-                refuse("leaderless", "%" PRId32 " partitions of \"%s\" have no leader now and cannot be read",
-                       source->leaderless_cnt, source->name);
         if (target->exists && target->partition_cnt != facts->wanted_cnt)
                 refuse("partition-count", "topic \"%s\" exists with %" PRId32 " partitions, --partitions asks for %" PRId32
                        ": name another topic, or the count it has", target->name, target->partition_cnt,
@@ -189,9 +195,9 @@ static void look_at_order(const struct rp_facts *facts, struct rp_findings *find
                 return;
         if (facts->refuses_split_keys)
                 refuse("split-keys", "%" PRIu64 " of %" PRIu64 " keys (%" PRIu64 " of %" PRIu64 " keyed records) live in more "
-                       "than one partition of \"%.100s\", and no offset tells which of their records came first: --order "
+                       "than one partition %sof \"%.100s\", and no offset tells which of their records came first: --order "
                        "merge copies them by timestamp%s", survey->split_keys, survey->keys, survey->split_records,
-                       survey->records - survey->keyless, facts->source.name,
+                       survey->records - survey->keyless, facts->source_cnt > 1 ? "or topic " : "", facts->source,
                        survey->backward ? ", but times run backwards here" : "");
         if (facts->refuses_split_keys && !survey->backward)
                 return;
@@ -245,10 +251,16 @@ static void look_at_times(const struct rp_facts *facts, struct rp_findings *find
 
 static void look_at_records(const struct rp_facts *facts, struct rp_findings *findings)
 {
-        const struct rp_topic_facts *source = &facts->source, *target = &facts->target;
+        const struct rp_topic_facts *target = &facts->target, *largest = &facts->sources[0];
         const struct rp_survey *survey = facts->survey;
+        int64_t partition_cnt = 0;
         bool is_compacted = target->cleanup_policy && strstr(target->cleanup_policy, "compact");
 
+        for (int32_t s = 0; s < facts->source_cnt; s++) {
+                partition_cnt += facts->sources[s].partition_cnt;
+                if (facts->sources[s].max_message_bytes > largest->max_message_bytes)
+                        largest = &facts->sources[s];
+        }
         /* With another count than the policy's every key is rejected, and that was said already. */
         if (survey->rejected && (!facts->policy_pin || facts->policy_pin == facts->wanted_cnt))
                 refuse("rejected-keys", "%.1f %% of the keyed records have keys that the policy rejects",
@@ -260,19 +272,19 @@ static void look_at_records(const struct rp_facts *facts, struct rp_findings *fi
                 warn("record-size", "the largest record has %" PRIu64 " bytes, \"%s\" takes %" PRId64
                      " (max.message.bytes, after compression): --config max.message.bytes=%" PRIu64, survey->largest_bytes,
                      target->name, target->max_message_bytes, survey->largest_bytes + 1024);
-        else if (target->max_message_bytes > 0 && source->max_message_bytes > target->max_message_bytes)
+        else if (target->max_message_bytes > 0 && largest->max_message_bytes > target->max_message_bytes)
                 warn("record-size", "\"%s\" takes batches of %" PRId64 " bytes, \"%s\" of %" PRId64 " (max.message.bytes): a "
-                     "large record could stop the job", target->name, target->max_message_bytes, source->name,
-                     source->max_message_bytes);
+                     "large record could stop the job", target->name, target->max_message_bytes, largest->name,
+                     largest->max_message_bytes);
         if (is_compacted && survey->keyless)
                 refuse("compacted-keyless", "%.1f %% of the records have no key, which a compacted topic does not take: "
                        "--config cleanup.policy=delete", percent(survey->keyless, survey->records));
         if (is_compacted)
                 note("compacted", "\"%s\" is compacted: run verify before its cleaner removes records that the other side "
                      "still has", target->name);
-        if (target->retention_bytes > 0 && source->partition_cnt > facts->wanted_cnt)
+        if (target->retention_bytes > 0 && partition_cnt > facts->wanted_cnt)
                 warn("retention-bytes", "retention.bytes=%" PRId64 " limits each partition, and \"%s\" has fewer of them than "
-                     "\"%s\": it keeps less in all", target->retention_bytes, target->name, source->name);
+                     "\"%s\": it keeps less in all", target->retention_bytes, target->name, facts->source);
         if (survey->keyless)
                 note("keyless", "%.1f %% of the records have no key: they go to their old partition's number modulo %" PRId32,
                      percent(survey->keyless, survey->records), facts->wanted_cnt);
@@ -285,7 +297,8 @@ void rp_preflight(const struct rp_facts *facts, struct rp_findings *findings)
         look_at_topics(facts, findings);
         look_at_follow(facts, findings);
         look_at_rights(facts, findings);
-        look_at_codec(facts, &facts->source, findings);
+        for (int32_t s = 0; s < facts->source_cnt; s++)
+                look_at_codec(facts, &facts->sources[s], findings);
         look_at_codec(facts, &facts->target, findings);
         look_at_times(facts, findings);
         look_at_records(facts, findings);

@@ -27,7 +27,9 @@ struct rp_topic_facts {
 };
 
 struct rp_facts {
-        struct rp_topic_facts source;
+        const struct rp_topic_facts *sources; /* borrowed */
+        int32_t source_cnt;
+        const char *source;            /* what they are called together, see rp_topics_label() */
         struct rp_topic_facts target;  /* as it is, or as it would be created */
         int32_t broker_cnt;
         int32_t wanted_cnt;            /* partitions asked for */

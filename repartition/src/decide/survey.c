@@ -17,7 +17,7 @@ bool rp_survey_init(struct rp_survey *survey)
 {
         int32_t pin = kr_rule_partitions(survey->rule);
 
-        survey->misplaced_is_known = !pin || pin == survey->source_cnt;
+        survey->misplaced_is_known = !pin || rp_topics_all_have(survey->topics, survey->source_cnt, pin);
         survey->oldest_ms = survey->newest_ms = -1;
         survey->slot_cnt = SLOT_CNT;
         survey->slots = calloc(survey->slot_cnt, sizeof(*survey->slots));
@@ -97,15 +97,17 @@ void rp_survey_add(struct rp_survey *survey, const struct rp_record *rec)
                 survey->keyless++;
                 return;
         }
-        int32_t to = rp_target(survey->rule, rec, survey->target_cnt);
+        int32_t partition = rp_topics_partition(survey->topics, rec->partition);
+        int32_t to = rp_target(survey->rule, rec, partition, survey->target_cnt);
 
         survey->unresolved += to == KR_ERR_KEY_UNRESOLVED;
         survey->rejected += to < 0 && to != KR_ERR_KEY_UNRESOLVED;
-        survey->moved += to >= 0 && to != rec->partition;
+        survey->moved += to >= 0 && to != partition;
         if (survey->misplaced_is_known) {
-                int32_t home = kr_rule_partition(survey->rule, rec->key, rec->key_len, survey->source_cnt);
+                int32_t home = kr_rule_partition(survey->rule, rec->key, rec->key_len,
+                                                 rp_topics_count(survey->topics, survey->source_cnt, rec->partition));
 
-                survey->misplaced += home >= 0 && home != rec->partition;
+                survey->misplaced += home >= 0 && home != partition;
         }
         if (survey->exact)
                 survey->has_failed |= !rp_split_add(survey->exact, rec->key, rec->key_len, rec->partition);

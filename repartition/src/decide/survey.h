@@ -7,6 +7,7 @@
 #define RP_SURVEY_H
 
 #include "decide/split.h"
+#include "decide/topics.h"
 #include "record.h"
 
 #include <keyroute.h>
@@ -15,6 +16,7 @@ struct rp_survey {
         /* set by the caller */
         const kr_rule_t *rule;
         int32_t source_cnt, target_cnt; /* partitions */
+        const struct rp_topics *topics; /* of the source, NULL: one; records go by the place in their row. Borrowed */
         int64_t cutoff_ms;              /* records before this time are counted as expired; INT64_MIN: none */
         struct rp_split *exact;         /* counts the keys instead of the survey itself, all of them; NULL: does not */
 

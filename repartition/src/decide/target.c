@@ -2,10 +2,10 @@
 
 enum { LEAST_MS = 100, COMMITS_PER_PERIOD = 25 /* a commit takes at most 4 % of the time, if most_ms allows */ };
 
-int32_t rp_target(const kr_rule_t *rule, const struct rp_record *rec, int32_t partition_cnt)
+int32_t rp_target(const kr_rule_t *rule, const struct rp_record *rec, int32_t partition, int32_t partition_cnt)
 {
         if (!rec->key)
-                return rec->partition % partition_cnt;
+                return partition % partition_cnt;
         return kr_rule_partition(rule, rec->key, rec->key_len, partition_cnt);
 }
 

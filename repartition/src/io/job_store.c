@@ -16,6 +16,7 @@ rp_err_t rp_job_store_open(struct rp_job_store *store, const struct rp_job_store
         *store = (struct rp_job_store){ .source = config->source };
         if (!rp_job_fold_init(&store->fold, config->job))
                 return rp_fail(err, RP_ERR_FATAL, "out of memory");
+        store->fold.topics = config->source->topics;
         if (is_wanted && !rp_job_name_is_legal(config->job))
                 return rp_fail(err, RP_ERR_USAGE, "--job \"%.200s\": a name without the character | and of up to 600 bytes, "
                                "please, or --jobs-topic none", config->job);

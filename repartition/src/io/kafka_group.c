@@ -488,7 +488,7 @@ static rp_err_t group_stored(struct rp_group *base, struct rp_progress *progress
                 if (group->lanes[p].is_held || is_pending(group, RP_GROUP_ASSIGNED, p))
                         rd_kafka_topic_partition_list_add(list, group->topic, p);
         if (list->cnt)
-                rc = rp_kafka_progress_ask(&group->client, list, progress, timeout_ms, err);
+                rc = rp_kafka_progress_ask(&group->client, list, NULL, progress, timeout_ms, err);
         rd_kafka_topic_partition_list_destroy(list);
         return rc;
 }

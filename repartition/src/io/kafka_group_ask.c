@@ -54,7 +54,8 @@ rp_err_t rp_kafka_group_metadata(struct rp_group *group, rd_kafka_consumer_group
 /* ---- what is stored ------------------------------------------------------------------------------------------------- */
 
 rp_err_t rp_kafka_group_peek(struct rp_client *client, const char *group, const char *right, const char *topic,
-                             struct rp_progress *progress, int timeout_ms, struct rp_error *err)
+                             const struct rp_topics *topics, struct rp_progress *progress, int timeout_ms,
+                             struct rp_error *err)
 {
         rd_kafka_topic_partition_list_t *list;
         rp_err_t rc;
@@ -63,12 +64,13 @@ rp_err_t rp_kafka_group_peek(struct rp_client *client, const char *group, const 
         rc = rp_group_committed(client, group, "cannot read what is stored by group", timeout_ms, &list, err);
         for (int at = 0; rc == RP_OK && at < list->cnt; at++) {
                 const rd_kafka_topic_partition_t *one = &list->elems[at];
+                int32_t place = rp_topics_find(topics, topic, one->topic, one->partition);
                 char *note;
 
-                if (strcmp(one->topic, topic) != 0 || one->partition >= progress->cnt || one->offset < 0)
+                if (place < 0 || place >= progress->cnt || one->offset < 0)
                         continue;
                 note = one->metadata_size ? strndup(one->metadata, one->metadata_size) : NULL;
-                if (!rp_progress_set(progress, one->partition, one->offset, note))
+                if (!rp_progress_set(progress, place, one->offset, note))
                         rc = rp_fail(err, RP_ERR_FATAL, "out of memory");
                 free(note);
         }

@@ -13,12 +13,14 @@ enum {
         PENDING_MS = RP_TRANSACTION_TIMEOUT_MS + 3000 /* by then the cluster has ended what a killed run left open */
 };
 
-static rp_err_t take(struct rp_progress *progress, const rd_kafka_topic_partition_list_t *list, struct rp_error *err)
+static rp_err_t take(struct rp_progress *progress, const struct rp_topics *topics,
+                     const rd_kafka_topic_partition_list_t *list, struct rp_error *err)
 {
         for (int i = 0; i < list->cnt; i++) {
                 const rd_kafka_topic_partition_t *at = &list->elems[i];
                 char *note = at->metadata_size ? strndup(at->metadata, at->metadata_size) : NULL;
-                bool is_set = rp_progress_set(progress, at->partition, at->offset >= 0 ? at->offset : -1, note);
+                bool is_set = rp_progress_set(progress, rp_topics_find(topics, at->topic, at->topic, at->partition),
+                                              at->offset >= 0 ? at->offset : -1, note);
 
                 free(note);
                 if (!is_set)
@@ -28,7 +30,7 @@ static rp_err_t take(struct rp_progress *progress, const rd_kafka_topic_partitio
 }
 
 rp_err_t rp_kafka_progress_ask(struct rp_client *client, rd_kafka_topic_partition_list_t *list,
-                               struct rp_progress *progress, int timeout_ms, struct rp_error *err)
+                               const struct rp_topics *topics, struct rp_progress *progress, int timeout_ms, struct rp_error *err)
 {
         int64_t deadline = rp_clock_ms() + timeout_ms;
         rp_err_t rc;
@@ -41,7 +43,7 @@ rp_err_t rp_kafka_progress_ask(struct rp_client *client, rd_kafka_topic_partitio
                 for (int i = 0; i < list->cnt && !kerr; i++)
                         kerr = list->elems[i].err;
                 if (!kerr)
-                        return take(progress, list, err);
+                        return take(progress, topics, list, err);
                 rp_client_serve(client, 50);
                 rc = rp_err_from_kafka(kerr);
                 /* A coordinator that we may not know of looks like one that is late. */
@@ -58,12 +60,9 @@ rp_err_t rp_kafka_progress_ask(struct rp_client *client, rd_kafka_topic_partitio
 rp_err_t rp_kafka_progress(struct rp_source *source, struct rp_progress *progress, int timeout_ms,
                            struct rp_error *err)
 {
-        rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(source->partition_cnt);
-        rp_err_t rc;
+        rd_kafka_topic_partition_list_t *list = rp_kafka_source_partitions(source);
+        rp_err_t rc = rp_kafka_progress_ask(rp_kafka_source_client(source), list, source->topics, progress, timeout_ms, err);
 
-        for (int32_t p = 0; p < source->partition_cnt; p++)
-                rd_kafka_topic_partition_list_add(list, source->topic, p);
-        rc = rp_kafka_progress_ask(rp_kafka_source_client(source), list, progress, timeout_ms, err);
         rd_kafka_topic_partition_list_destroy(list);
         return rc;
 }
@@ -74,8 +73,8 @@ rp_err_t rp_kafka_progress_now(struct rp_source *source, const char *job, struct
         rp_err_t rc = rp_kafka_progress(source, progress, timeout_ms < PENDING_MS ? timeout_ms : PENDING_MS, err);
         struct rp_error ignored;
 
-        if (rc == RP_ERR_RETRY && rp_kafka_group_peek(rp_kafka_source_client(source), job, "Read", source->topic, progress,
-                                                      timeout_ms, &ignored) == RP_OK)
+        if (rc == RP_ERR_RETRY && rp_kafka_group_peek(rp_kafka_source_client(source), job, "Read", source->topic,
+                                                      source->topics, progress, timeout_ms, &ignored) == RP_OK)
                 return RP_OK;
         return rc;
 }

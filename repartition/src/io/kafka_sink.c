@@ -30,7 +30,8 @@ enum {
 
 /* A topic that must stay the one that it was. */
 struct watched {
-        struct rp_topic_watch *watch; /* NULL: nothing to hold it to */
+        struct rp_topic_watch *watch;
+        const char *topic;
         char id[RP_TOPIC_ID_SIZE];
 };
 
@@ -60,7 +61,8 @@ struct kafka_sink {
         int shard;
         bool is_doomed;                     /* the transaction can only be aborted; its next call will tell why */
         bool keeps_anchors;                 /* this transaction's checkpoint will be a full one */
-        struct watched watched[2];          /* source and target */
+        struct watched watched[RP_TOPICS_MAX + 1]; /* source and target, as far as there is something to hold them to */
+        int watched_cnt;
 };
 
 static struct kafka_sink *self(struct rp_sink *base)
@@ -86,6 +88,22 @@ static rp_err_t next_step(rd_kafka_resp_err_t kerr)
         rp_err_t code = rp_err_from_kafka(kerr);
 
         return code == RP_ERR_BAD_RECORD || code == RP_ERR_FENCED || rp_is_refused(kerr) ? code : RP_ERR_ABORT_BATCH;
+}
+
+/* Which topic is plain where there is but one. */
+static void name_place(const struct kafka_sink *sink, const char *topic, int32_t partition, char from[RP_TOPICS_LABEL_SIZE + 40])
+{
+        if (sink->source && sink->source->topics)
+                snprintf(from, RP_TOPICS_LABEL_SIZE + 40, "topic \"%s\", partition %" PRId32, topic, partition);
+        else
+                snprintf(from, RP_TOPICS_LABEL_SIZE + 40, "partition %" PRId32, partition);
+}
+
+static void name_packed(const struct kafka_sink *sink, int32_t place, char from[RP_TOPICS_LABEL_SIZE + 40])
+{
+        const struct rp_topics *topics = sink->source ? sink->source->topics : NULL;
+
+        name_place(sink, rp_topics_name(topics, "", place), rp_topics_partition(topics, place), from);
 }
 
 static void fail_jobs_delivery(struct kafka_sink *sink, const rd_kafka_message_t *report)
@@ -118,11 +136,16 @@ static void on_delivery(rd_kafka_t *rk, const rd_kafka_message_t *report, void *
         if (report->err && sink->failure.code == RP_OK && report->err != RD_KAFKA_RESP_ERR__PURGE_QUEUE &&
             report->err != RD_KAFKA_RESP_ERR__PURGE_INFLIGHT) {
                 int64_t offset = consumed ? consumed->offset : (int64_t)(packed >> 17);
-                int32_t partition = consumed ? consumed->partition : (int32_t)(packed >> 1 & 0xffff);
+                char from[RP_TOPICS_LABEL_SIZE + 40];
+
+                if (consumed)
+                        name_place(sink, rd_kafka_topic_name(consumed->rkt), consumed->partition, from);
+                else
+                        name_packed(sink, (int32_t)(packed >> 1 & 0xffff), from);
                 rp_fail(&sink->failure, next_step(report->err),
-                        "topic \"%s\", partition %" PRId32 " does not take the record from partition %" PRId32
-                        ", offset %" PRId64 " (%zu bytes): %s", sink->topic, report->partition, partition, offset,
-                        report->len + report->key_len, rd_kafka_err2str(report->err));
+                        "topic \"%s\", partition %" PRId32 " does not take the record from %s, offset %" PRId64
+                        " (%zu bytes): %s", sink->topic, report->partition, from, offset, report->len + report->key_len,
+                        rd_kafka_err2str(report->err));
                 rp_client_append_right(&sink->client, report->err, sink->failure.text, sizeof(sink->failure.text));
         }
         if (consumed)
@@ -448,14 +471,15 @@ static rd_kafka_headers_t *copy_headers(const struct rp_record *rec)
 static rp_err_t fail_append(struct kafka_sink *sink, rd_kafka_resp_err_t kerr, const struct rp_record *rec,
                             struct rp_error *err)
 {
-        char text[256] = "";
+        char text[256] = "", from[RP_TOPICS_LABEL_SIZE + 40];
 
+        name_packed(sink, rec->partition, from);
         rp_client_serve(&sink->client, 0);
         if (kerr == RD_KAFKA_RESP_ERR__FATAL || kerr == RD_KAFKA_RESP_ERR__FENCED)
                 kerr = rd_kafka_fatal_error(sink->client.rk, text, sizeof(text));
         rp_fail_resp(err, &sink->client, kerr,
-                     "cannot write the record from partition %" PRId32 ", offset %" PRId64 " (%zu bytes)%s%s",
-                     rec->partition, rec->offset, rec->key_len + rec->value_len, *text ? ": " : "", text);
+                     "cannot write the record from %s, offset %" PRId64 " (%zu bytes)%s%s", from, rec->offset,
+                     rec->key_len + rec->value_len, *text ? ": " : "", text);
         err->code = next_step(kerr);
         return judge(sink, err->code, err);
 }
@@ -502,7 +526,9 @@ static rp_err_t sink_append(struct rp_sink *base, const struct rp_record *rec, i
         if (!rp_zero_time_done(&sink->zero))
                 return rp_fail(err, RP_ERR_BAD_RECORD,
                                "the record at partition %" PRId32 ", offset %" PRId64 " carries the time 0 (1970), which this "
-                               "librdkafka (%s) cannot write", rec->partition, rec->offset, rd_kafka_version_str());
+                               "librdkafka (%s) cannot write",
+                               rp_topics_partition(sink->source ? sink->source->topics : NULL, rec->partition), rec->offset,
+                               rd_kafka_version_str());
         if (++sink->appended >= SERVE_EVERY) {
                 sink->appended = 0;
                 rp_client_serve(&sink->client, 0);
@@ -580,7 +606,8 @@ static rp_err_t tell_progress(struct kafka_sink *sink, const struct rp_mark *mar
         for (size_t i = 0; rc == RP_OK && i < cnt; i++) {
                 char *text = rp_job_progress_print(marks[i].next, marks[i].note);
 
-                rp_job_progress_key(key, sink->store->fold.job, sink->source->topic, marks[i].partition);
+                rp_job_progress_key(key, sink->store->fold.job, rp_source_topic(sink->source, marks[i].partition),
+                                    rp_source_partition(sink->source, marks[i].partition));
                 rc = text ? tell(sink, key, text, err) : rp_fail(err, RP_ERR_FATAL, "out of memory");
                 free(text);
         }
@@ -614,14 +641,12 @@ static rp_err_t tell_jobs(struct kafka_sink *sink, const struct rp_mark *marks, 
  * Asked after the transaction's last record was read and written: a topic that is the same now was so all the time, since
  * an id never comes back.
  */
-static rp_err_t check_watched(struct kafka_sink *sink, struct watched *watched, const char *topic, struct rp_error *err)
+static rp_err_t check_watched(struct kafka_sink *sink, struct watched *watched, struct rp_error *err)
 {
         int64_t deadline = rp_clock_ms() + WATCH_MS;
         char id[RP_TOPIC_ID_SIZE];
         rp_err_t rc;
 
-        if (!watched->watch)
-                return RP_OK;
         for (;;) {
                 rp_topic_watch_ask(watched->watch, WATCH_TRY_MS);
                 rc = rp_topic_watch_answer(watched->watch, WATCH_TRY_MS + 500, id, err);
@@ -636,7 +661,7 @@ static rp_err_t check_watched(struct kafka_sink *sink, struct watched *watched, 
                 return rp_fail(err, RP_ERR_INCOMPLETE,
                                "topic \"%s\" was deleted and made again while it was in use (its id was %s and is %s). What was "
                                "committed before comes from, or went into, the old one; nothing was committed since",
-                               topic, watched->id, id);
+                               watched->topic, watched->id, id);
         return RP_OK;
 }
 
@@ -645,20 +670,22 @@ static rp_err_t sink_commit(struct rp_sink *base, const struct rp_mark *marks, s
         struct kafka_sink *sink = self(base);
         bool is_apart = sink->store && sink->store->is_apart;
         rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)cnt);
-        const char *topic = sink->member ? sink->member->topic : sink->source->topic;
         rd_kafka_consumer_group_metadata_t *group = NULL;
         rp_err_t rc = RP_OK;
 
         for (size_t i = 0; i < cnt; i++) {
-                rd_kafka_topic_partition_t *at = rd_kafka_topic_partition_list_add(list, topic, marks[i].partition);
+                int32_t p = marks[i].partition;
+                rd_kafka_topic_partition_t *at = sink->member
+                        ? rd_kafka_topic_partition_list_add(list, sink->member->topic, p)
+                        : rd_kafka_topic_partition_list_add(list, rp_source_topic(sink->source, p),
+                                                            rp_source_partition(sink->source, p));
 
                 at->offset = marks[i].next;
                 at->metadata = marks[i].note ? strdup(marks[i].note) : NULL;
                 at->metadata_size = at->metadata ? strlen(at->metadata) : 0;
         }
-        for (int side = 0; side < 2; side++)
-                if (sink->watched[side].watch)
-                        rp_topic_watch_ask(sink->watched[side].watch, WATCH_TRY_MS);
+        for (int i = 0; i < sink->watched_cnt; i++)
+                rp_topic_watch_ask(sink->watched[i].watch, WATCH_TRY_MS);
         if (sink->jobs_rkt)
                 rc = tell_jobs(sink, marks, cnt, err);
         if (rc == RP_OK && sink->member)
@@ -674,8 +701,8 @@ static rp_err_t sink_commit(struct rp_sink *base, const struct rp_mark *marks, s
                 rd_kafka_topic_partition_list_destroy(list);
         if (rc == RP_OK && sink->is_doomed)
                 rc = rp_fail(err, RP_ERR_ABORT_BATCH, "the transaction has failed");
-        for (int side = 0; rc == RP_OK && side < 2; side++)
-                rc = check_watched(sink, &sink->watched[side], side ? sink->topic : topic, err);
+        for (int i = 0; rc == RP_OK && i < sink->watched_cnt; i++)
+                rc = check_watched(sink, &sink->watched[i], err);
         if (rc == RP_OK)
                 rc = transact(sink, (struct call){ .what = COMMIT, .timeout_ms = sink->timeout_ms },
                               "commit the transaction", err);
@@ -718,8 +745,8 @@ static void sink_free(struct rp_sink *base)
         }
         close_producer(sink);
         free(sink->id);
-        for (int side = 0; side < 2; side++)
-                rp_topic_watch_free(sink->watched[side].watch);
+        for (int i = 0; i < sink->watched_cnt; i++)
+                rp_topic_watch_free(sink->watched[i].watch);
         rp_checkpoint_log_release(&sink->log);
         free(sink->descriptor);
         free(sink->job);
@@ -751,12 +778,15 @@ rp_err_t rp_kafka_sink_count(struct rp_sink *base, int timeout_ms, int32_t *cnt,
         return kerr ? rp_fail_resp(err, &sink->client, kerr, "cannot look at topic \"%s\"", sink->topic) : RP_OK;
 }
 
-static bool watch(struct watched *watched, struct rp_client *client, const char *topic, const char *id)
+static bool watch(struct kafka_sink *sink, struct rp_client *client, const char *topic, const char *id)
 {
-        if (!id || !*id)
+        struct watched *watched = &sink->watched[sink->watched_cnt];
+
+        if (!*id)
                 return true;
+        *watched = (struct watched){ .watch = rp_topic_watch_new(client, topic), .topic = topic };
         snprintf(watched->id, sizeof(watched->id), "%s", id);
-        watched->watch = rp_topic_watch_new(client, topic);
+        sink->watched_cnt += watched->watch != NULL;
         return watched->watch;
 }
 
@@ -771,8 +801,12 @@ static bool attach_store(struct kafka_sink *sink, const struct rp_kafka_sink_con
                                                          config->store->fold.next_seq))
                 return false;
         sink->log.epoch = config->descriptor->since_ms;
-        return watch(&sink->watched[0], rp_kafka_source_client(config->source), config->source->topic, config->descriptor->source.id) &&
-               watch(&sink->watched[1], rp_jobs_topic_client(config->store->jobs), config->topic, config->descriptor->target.id);
+        sink->log.topics = config->source->topics;
+        for (int32_t s = 0; s < config->descriptor->source_cnt; s++)
+                if (!watch(sink, rp_kafka_source_client(config->source), config->descriptor->sources[s].topic,
+                           config->descriptor->sources[s].id))
+                        return false;
+        return watch(sink, rp_jobs_topic_client(config->store->jobs), sink->topic, config->descriptor->target.id);
 }
 
 rp_err_t rp_kafka_sink_new(struct rp_sink **out, const struct rp_kafka_sink_config *config, struct rp_error *err)

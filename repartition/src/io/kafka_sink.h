@@ -23,7 +23,8 @@
 
 struct rp_kafka_sink_config {
         const struct rp_client_config *client; /* borrowed while the sink lives */
-        struct rp_source *source; /* a Kafka source whose group is `job`; borrowed, must outlive the sink */
+        struct rp_source *source; /* a Kafka source, of any number of topics, whose group is `job`; borrowed, must outlive
+                                     the sink */
         const char *job;          /* group and transactional.id: one job, one name */
         /**
          * In a consumer group of several members, instead of source: its progress is stored as that of the member that we
@@ -38,7 +39,8 @@ struct rp_kafka_sink_config {
         int timeout_ms;           /* how long a silent cluster is waited for */
 
         struct rp_job_store *store;   /* of the job, open; borrowed, must outlive the sink. NULL: progress alone */
-        const struct rp_job_descriptor *descriptor; /* for the topic of jobs; its topics' ids, where known, are held to */
+        const struct rp_job_descriptor *descriptor; /* for the topic of jobs; its topics' ids, where known, are held to.
+                                                       Borrowed, must outlive the sink */
         int shard;                    /* which of the job's producers this is, from 0; each has an id of its own */
 };
 
@@ -70,9 +72,10 @@ rp_err_t rp_kafka_progress_now(struct rp_source *source, const char *job, struct
 rp_err_t rp_kafka_sink_count(struct rp_sink *sink, int timeout_ms, int32_t *cnt, struct rp_error *err);
 
 #ifdef RP_WITH_RDKAFKA
-/** The same for the partitions in the list, through any consumer of the group. */
+/** The same for the partitions in the list, of these topics (NULL: of one), through any consumer of the group. */
 rp_err_t rp_kafka_progress_ask(struct rp_client *client, rd_kafka_topic_partition_list_t *list,
-                               struct rp_progress *progress, int timeout_ms, struct rp_error *err);
+                               const struct rp_topics *topics, struct rp_progress *progress, int timeout_ms,
+                               struct rp_error *err);
 #endif
 
 #endif

@@ -34,9 +34,10 @@ struct lane {
 struct kafka_source {
         struct rp_client client; /* first: it is the opaque of librdkafka's callbacks */
         struct rp_source base;
-        char *topic;
-        rd_kafka_topic_t *rkt;
-        struct lane *lanes;
+        struct rp_topics topics;   /* those that are read, also when it is one */
+        char label[RP_TOPICS_LABEL_SIZE];
+        rd_kafka_topic_t **handles; /* by topic */
+        struct lane *lanes;        /* by place */
         size_t batch_max;
         bool headers;
         int timeout_ms;
@@ -46,6 +47,21 @@ struct kafka_source {
 static struct kafka_source *self(struct rp_source *base)
 {
         return (struct kafka_source *)((char *)base - offsetof(struct kafka_source, base));
+}
+
+static rd_kafka_topic_t *handle_of(const struct kafka_source *source, int32_t place)
+{
+        return source->handles[source->topics.owners[place]];
+}
+
+static const char *topic_of(const struct kafka_source *source, int32_t place)
+{
+        return rp_topics_name(&source->topics, NULL, place);
+}
+
+static int32_t partition_of(const struct kafka_source *source, int32_t place)
+{
+        return rp_topics_partition(&source->topics, place);
 }
 
 /* ---- settings ------------------------------------------------------------------------------------------------ */
@@ -106,21 +122,33 @@ static rd_kafka_conf_t *make_conf(const struct rp_kafka_source_config *config, c
 
 /* ---- asking ---------------------------------------------------------------------------------------------------- */
 
+rd_kafka_topic_partition_list_t *rp_kafka_source_partitions(const struct rp_source *base)
+{
+        rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(base->partition_cnt);
+
+        for (int32_t p = 0; p < base->partition_cnt; p++)
+                rd_kafka_topic_partition_list_add(list, rp_source_topic(base, p), rp_source_partition(base, p));
+        return list;
+}
+
+static int32_t place_of(const struct kafka_source *source, const rd_kafka_topic_partition_t *at)
+{
+        return rp_topics_find(&source->topics, NULL, at->topic, at->partition);
+}
+
 static rp_err_t source_bounds(struct rp_source *base, struct rp_range *ranges, struct rp_error *err)
 {
         struct kafka_source *source = self(base);
-        rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(base->partition_cnt);
+        rd_kafka_topic_partition_list_t *list = rp_kafka_source_partitions(base);
         rp_err_t rc;
 
-        for (int32_t p = 0; p < base->partition_cnt; p++)
-                rd_kafka_topic_partition_list_add(list, source->topic, p);
-        rc = rp_offsets_list(&source->client, source->topic, RD_KAFKA_OFFSET_BEGINNING, source->timeout_ms, list, err);
-        for (int32_t p = 0; rc == RP_OK && p < base->partition_cnt; p++)
-                ranges[list->elems[p].partition].first = list->elems[p].offset;
+        rc = rp_offsets_list(&source->client, base->topic, RD_KAFKA_OFFSET_BEGINNING, source->timeout_ms, list, err);
+        for (int32_t i = 0; rc == RP_OK && i < base->partition_cnt; i++)
+                ranges[place_of(source, &list->elems[i])].first = list->elems[i].offset;
         if (rc == RP_OK)
-                rc = rp_offsets_list(&source->client, source->topic, RD_KAFKA_OFFSET_END, source->timeout_ms, list, err);
-        for (int32_t p = 0; rc == RP_OK && p < base->partition_cnt; p++)
-                ranges[list->elems[p].partition].end = list->elems[p].offset;
+                rc = rp_offsets_list(&source->client, base->topic, RD_KAFKA_OFFSET_END, source->timeout_ms, list, err);
+        for (int32_t i = 0; rc == RP_OK && i < base->partition_cnt; i++)
+                ranges[place_of(source, &list->elems[i])].end = list->elems[i].offset;
         rd_kafka_topic_partition_list_destroy(list);
         return rc;
 }
@@ -136,16 +164,16 @@ static void release_batch(struct lane *lane)
 }
 
 /* Stops fetching and drops what was fetched ahead. */
-static void stop_lane(struct kafka_source *source, int32_t partition)
+static void stop_lane(struct kafka_source *source, int32_t place)
 {
-        struct lane *lane = &source->lanes[partition];
+        struct lane *lane = &source->lanes[place];
         rd_kafka_message_t *message;
 
         if (!lane->running)
                 return;
         lane->running = false;
-        rd_kafka_consume_stop(source->rkt, partition);
-        while (rd_kafka_consume_batch(source->rkt, partition, 0, &message, 1) == 1)
+        rd_kafka_consume_stop(handle_of(source, place), partition_of(source, place));
+        while (rd_kafka_consume_batch(handle_of(source, place), partition_of(source, place), 0, &message, 1) == 1)
                 rd_kafka_message_destroy(message);
 }
 
@@ -177,38 +205,42 @@ static rp_err_t source_start(struct rp_source *base, const struct rp_range *rang
                 lane->records = calloc(source->batch_max, sizeof(*lane->records));
                 if (!lane->messages || !lane->records)
                         return rp_fail(err, RP_ERR_FATAL, "out of memory for %" PRId32 " partitions", base->partition_cnt);
-                if (rd_kafka_consume_start(source->rkt, p, lane->next) != 0)
+                if (rd_kafka_consume_start(handle_of(source, p), partition_of(source, p), lane->next) != 0)
                         return rp_fail_resp(err, &source->client, rd_kafka_last_error(),
-                                            "cannot read partition %" PRId32 " of topic \"%s\"", p, source->topic);
+                                            "cannot read partition %" PRId32 " of topic \"%s\"", partition_of(source, p),
+                                            topic_of(source, p));
                 lane->running = true;
         }
         return RP_OK;
 }
 
 /* Which records a range lost, in numbers, while it was not yet read. */
-static rp_err_t fail_gap(struct kafka_source *source, int32_t partition, const char *reason, struct rp_error *err)
+static rp_err_t fail_gap(struct kafka_source *source, int32_t place, const char *reason, struct rp_error *err)
 {
-        struct lane *lane = &source->lanes[partition];
+        struct lane *lane = &source->lanes[place];
+        const char *topic = topic_of(source, place);
+        int32_t partition = partition_of(source, place);
         int64_t low = -1, high = -1;
 
-        rd_kafka_query_watermark_offsets(source->client.rk, source->topic, partition, &low, &high, 5000);
+        rd_kafka_query_watermark_offsets(source->client.rk, topic, partition, &low, &high, 5000);
         if (low > lane->next)
                 return rp_fail(err, RP_ERR_INCOMPLETE,
                                "partition %" PRId32 " of topic \"%s\": offsets %" PRId64 " to %" PRId64
                                " were deleted (retention or DeleteRecords) before they could be read",
-                               partition, source->topic, lane->next,
+                               partition, topic, lane->next,
                                (low < lane->end ? low : lane->end) - 1);
         return rp_fail(err, RP_ERR_INCOMPLETE,
                        "partition %" PRId32 " of topic \"%s\" cannot be read at offset %" PRId64 ": %s (it holds %" PRId64
                        " to %" PRId64 ": has it lost records or been made anew?)",
-                       partition, source->topic, lane->next, reason, low, high - 1);
+                       partition, topic, lane->next, reason, low, high - 1);
 }
 
 /* An error that came instead of a record. RP_OK when reading just goes on. */
-static rp_err_t take_error(struct kafka_source *source, int32_t partition, const rd_kafka_message_t *message,
+static rp_err_t take_error(struct kafka_source *source, int32_t place, const rd_kafka_message_t *message,
                            struct rp_error *err)
 {
-        struct lane *lane = &source->lanes[partition];
+        struct lane *lane = &source->lanes[place];
+        const char *topic = topic_of(source, place);
 
         switch (message->err) {
         case RD_KAFKA_RESP_ERR__PARTITION_EOF:
@@ -218,7 +250,7 @@ static rp_err_t take_error(struct kafka_source *source, int32_t partition, const
                 return RP_OK;
         case RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET:
         case RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE:
-                return fail_gap(source, partition, rd_kafka_message_errstr(message), err);
+                return fail_gap(source, place, rd_kafka_message_errstr(message), err);
         case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
         case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
         case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
@@ -227,9 +259,9 @@ static rp_err_t take_error(struct kafka_source *source, int32_t partition, const
         default:
                 if (rp_err_from_kafka(message->err) != RP_ERR_RETRY) {
                         rp_fail(err, rp_err_from_kafka(message->err),
-                                "cannot read partition %" PRId32 " of topic \"%s\" at offset %" PRId64 ": %s", partition,
-                                source->topic, lane->next, rd_kafka_message_errstr(message));
-                        rp_client_needs(&source->client, RP_RESOURCE_TOPIC, "Read", source->topic);
+                                "cannot read partition %" PRId32 " of topic \"%s\" at offset %" PRId64 ": %s",
+                                partition_of(source, place), topic, lane->next, rd_kafka_message_errstr(message));
+                        rp_client_needs(&source->client, RP_RESOURCE_TOPIC, "Read", topic);
                         rp_client_append_right(&source->client, message->err, err->text, sizeof(err->text));
                         return err->code;
                 }
@@ -239,9 +271,9 @@ static rp_err_t take_error(struct kafka_source *source, int32_t partition, const
 }
 
 /* Sorts what came: records into the batch, the rest away. */
-static rp_err_t take(struct kafka_source *source, int32_t partition, size_t got, struct rp_error *err)
+static rp_err_t take(struct kafka_source *source, int32_t place, size_t got, struct rp_error *err)
 {
-        struct lane *lane = &source->lanes[partition];
+        struct lane *lane = &source->lanes[place];
         rp_err_t rc = RP_OK;
 
         for (size_t i = 0; i < got; i++) {
@@ -250,12 +282,13 @@ static rp_err_t take(struct kafka_source *source, int32_t partition, size_t got,
                 if (rc != RP_OK) {
                         ; /* drop the rest */
                 } else if (message->err) {
-                        rc = take_error(source, partition, message, err);
+                        rc = take_error(source, place, message, err);
                 } else if (message->offset >= lane->end) {
                         lane->next = lane->end;
                 } else if (message->offset >= lane->next) {
                         lane->messages[lane->cnt] = message;
                         lane->records[lane->cnt] = rp_message_view(&lane->messages[lane->cnt]);
+                        lane->records[lane->cnt].partition = place;
                         lane->next = message->offset + 1;
                         if (source->headers)
                                 rc = rp_message_list_headers(&lane->headers, message, &lane->records[lane->cnt], err);
@@ -269,9 +302,9 @@ static rp_err_t take(struct kafka_source *source, int32_t partition, size_t got,
 }
 
 /* Counts only time in which the partition was asked and gave nothing. */
-static rp_err_t count_silence(struct kafka_source *source, int32_t partition, struct rp_error *err)
+static rp_err_t count_silence(struct kafka_source *source, int32_t place, struct rp_error *err)
 {
-        struct lane *lane = &source->lanes[partition];
+        struct lane *lane = &source->lanes[place];
         int64_t now = rp_clock_ms();
 
         if (lane->asked_ms)
@@ -281,15 +314,18 @@ static rp_err_t count_silence(struct kafka_source *source, int32_t partition, st
                 return RP_OK;
         return rp_fail(err, RP_ERR_RETRY,
                        "partition %" PRId32 " of topic \"%s\" gave nothing for %d s at offset %" PRId64 " of %" PRId64
-                       "%s%s", partition, source->topic, source->timeout_ms / 1000, lane->next, lane->end,
+                       "%s%s", partition_of(source, place), topic_of(source, place), source->timeout_ms / 1000, lane->next,
+                       lane->end,
                        *source->client.trouble ? ": " : "", source->client.trouble);
 }
 
-static rp_err_t source_fetch(struct rp_source *base, int32_t partition, int timeout_ms, struct rp_batch *batch,
+static rp_err_t source_fetch(struct rp_source *base, int32_t place, int timeout_ms, struct rp_batch *batch,
                              struct rp_error *err)
 {
         struct kafka_source *source = self(base);
-        struct lane *lane = &source->lanes[partition];
+        struct lane *lane = &source->lanes[place];
+        rd_kafka_topic_t *handle = handle_of(source, place);
+        int32_t partition = partition_of(source, place);
         int64_t before = lane->next;
         ssize_t got = 0;
         rp_err_t rc = RP_OK;
@@ -299,26 +335,25 @@ static rp_err_t source_fetch(struct rp_source *base, int32_t partition, int time
         if (lane->next >= lane->end)
                 return RP_OK;
         /* A batch call waits until the batch is full, so waiting is done for one message alone. */
-        got = rd_kafka_consume_batch(source->rkt, partition, 0, lane->messages, source->batch_max);
+        got = rd_kafka_consume_batch(handle, partition, 0, lane->messages, source->batch_max);
         if (got == 0 && timeout_ms > 0) {
                 rp_client_serve(&source->client, 0);
-                got = rd_kafka_consume_batch(source->rkt, partition, timeout_ms, lane->messages, 1);
+                got = rd_kafka_consume_batch(handle, partition, timeout_ms, lane->messages, 1);
                 if (got == 1)
-                        got += rd_kafka_consume_batch(source->rkt, partition, 0, lane->messages + 1,
-                                                      source->batch_max - 1);
+                        got += rd_kafka_consume_batch(handle, partition, 0, lane->messages + 1, source->batch_max - 1);
         }
         if (got < 0)
                 return rp_fail_resp(err, &source->client, rd_kafka_last_error(),
-                                    "cannot read partition %" PRId32 " of topic \"%s\"", partition, source->topic);
-        rc = take(source, partition, (size_t)got, err);
+                                    "cannot read partition %" PRId32 " of topic \"%s\"", partition, topic_of(source, place));
+        rc = take(source, place, (size_t)got, err);
         if (rc == RP_OK && lane->next == before)
-                rc = count_silence(source, partition, err);
+                rc = count_silence(source, place, err);
         else
                 lane->asked_ms = lane->waited_ms = 0;
         if (rc != RP_OK)
                 return rc;
         if (lane->next >= lane->end)
-                stop_lane(source, partition); /* the batch in hand stays valid */
+                stop_lane(source, place); /* the batch in hand stays valid */
         batch->records = lane->records;
         batch->cnt = lane->cnt;
         batch->next = lane->next;
@@ -333,11 +368,13 @@ static void source_free(struct rp_source *base)
                 stop_lane(source, p);
                 release_lane(&source->lanes[p]);
         }
-        if (source->rkt)
-                rd_kafka_topic_destroy(source->rkt);
+        for (int32_t t = 0; source->handles && t < source->topics.topic_cnt; t++)
+                if (source->handles[t])
+                        rd_kafka_topic_destroy(source->handles[t]);
         rp_client_close(&source->client);
         free(source->lanes);
-        free(source->topic);
+        free(source->handles);
+        rp_topics_release(&source->topics);
         free(source);
 }
 
@@ -349,28 +386,38 @@ static const struct rp_source_ops kafka_source_ops = {
 };
 
 /* How many partitions to divide memory by is known only after asking, and a client cannot be retuned: ask first. */
-static rp_err_t find_topic(struct kafka_source *source, const struct rp_kafka_source_config *config,
-                           struct rp_error *err)
+static rp_err_t find_topics(struct kafka_source *source, const struct rp_kafka_source_config *config,
+                            struct rp_error *err)
 {
+        const char *const *names = config->topic_cnt ? config->topics : &config->topic;
+        int32_t cnts[RP_TOPICS_MAX], topic_cnt = config->topic_cnt ? config->topic_cnt : 1;
         struct rp_client scout = { 0 };
-        struct rp_topic_info info;
         rd_kafka_conf_t *conf = make_conf(config, "read_committed", err);
         rp_err_t rc;
 
         if (!conf)
                 return err->code;
         rc = rp_client_open(&scout, RD_KAFKA_CONSUMER, conf, err);
-        if (rc == RP_OK)
-                rc = rp_cluster_topic(&scout, config->topic,
-                                      config->timeout_ms < CONNECT_MS ? config->timeout_ms : CONNECT_MS, &info, err);
-        if (rc != RP_OK)
-                rc = rp_client_judge_silence(&scout, err);
-        else if (!info.exists)
-                rc = rp_cluster_fail_absent(&scout, config->topic, CONNECT_MS, err);
+        for (int32_t t = 0; rc == RP_OK && t < topic_cnt; t++) {
+                struct rp_topic_info info;
+
+                rc = rp_cluster_topic(&scout, names[t], config->timeout_ms < CONNECT_MS ? config->timeout_ms : CONNECT_MS, &info,
+                                      err);
+                if (rc != RP_OK)
+                        rc = rp_client_judge_silence(&scout, err);
+                else if (!info.exists)
+                        rc = rp_cluster_fail_absent(&scout, names[t], CONNECT_MS, err);
+                else
+                        cnts[t] = info.partition_cnt;
+        }
         rp_client_close(&scout);
         if (rc != RP_OK)
                 return rc;
-        source->base.partition_cnt = info.partition_cnt;
+        if (!rp_topics_init(&source->topics, names, cnts, topic_cnt))
+                return rp_fail(err, RP_ERR_FATAL, "out of memory");
+        source->base.partition_cnt = source->topics.partition_cnt;
+        source->base.topics = topic_cnt > 1 ? &source->topics : NULL;
+        rp_topics_label(source->label, names, topic_cnt);
         return RP_OK;
 }
 
@@ -381,21 +428,20 @@ rp_err_t rp_kafka_source_new(struct rp_source **out, const struct rp_kafka_sourc
         int32_t at_once;
         rp_err_t rc;
 
-        if (!source || !(source->topic = strdup(config->topic))) {
-                free(source);
+        if (!source)
                 return rp_fail(err, RP_ERR_FATAL, "out of memory");
-        }
-        source->base = (struct rp_source){ .ops = &kafka_source_ops, .topic = source->topic };
+        source->base = (struct rp_source){ .ops = &kafka_source_ops, .topic = source->label };
         source->headers = config->headers;
         source->timeout_ms = config->timeout_ms;
-        rc = find_topic(source, config, err);
+        rc = find_topics(source, config, err);
         if (rc != RP_OK)
                 goto fail;
         at_once = config->partitions_at_once ? config->partitions_at_once : source->base.partition_cnt;
         source->batch_max = (size_t)(8192 / at_once);
         source->batch_max = source->batch_max < 16 ? 16 : source->batch_max > BATCH_MAX ? BATCH_MAX : source->batch_max;
         source->lanes = calloc((size_t)source->base.partition_cnt, sizeof(*source->lanes));
-        if (!source->lanes) {
+        source->handles = calloc((size_t)source->topics.topic_cnt, sizeof(*source->handles));
+        if (!source->lanes || !source->handles) {
                 rc = rp_fail(err, RP_ERR_FATAL, "out of memory");
                 goto fail;
         }
@@ -411,10 +457,12 @@ rp_err_t rp_kafka_source_new(struct rp_source **out, const struct rp_kafka_sourc
         rc = rp_client_open(&source->client, RD_KAFKA_CONSUMER, conf, err);
         if (rc != RP_OK)
                 goto fail;
-        source->rkt = rd_kafka_topic_new(source->client.rk, source->topic, NULL);
-        if (!source->rkt) {
+        for (int32_t t = 0; t < source->topics.topic_cnt; t++) {
+                source->handles[t] = rd_kafka_topic_new(source->client.rk, source->topics.names[t], NULL);
+                if (source->handles[t])
+                        continue;
                 rc = rp_fail_resp(err, &source->client, rd_kafka_last_error(), "cannot use topic \"%s\"",
-                                  source->topic);
+                                  source->topics.names[t]);
                 goto fail;
         }
         *out = &source->base;
@@ -434,10 +482,11 @@ struct rp_client *rp_kafka_source_client(struct rp_source *base)
         return &self(base)->client;
 }
 
-static bool reaches(const struct rp_range *bounds, const rd_kafka_topic_partition_list_t *ends)
+static bool reaches(const struct kafka_source *source, const struct rp_range *bounds,
+                    const rd_kafka_topic_partition_list_t *ends)
 {
         for (int i = 0; i < ends->cnt; i++)
-                if (bounds[ends->elems[i].partition].end < ends->elems[i].offset)
+                if (bounds[place_of(source, &ends->elems[i])].end < ends->elems[i].offset)
                         return false;
         return true;
 }
@@ -446,8 +495,8 @@ rp_err_t rp_kafka_source_await_stable(struct rp_source *base, const struct rp_cl
                                       struct rp_error *err)
 {
         struct kafka_source *source = self(base);
-        struct rp_kafka_source_config config = { .client = client, .topic = source->topic };
-        rd_kafka_topic_partition_list_t *ends = rd_kafka_topic_partition_list_new(base->partition_cnt);
+        struct rp_kafka_source_config config = { .client = client, .topic = base->topic };
+        rd_kafka_topic_partition_list_t *ends = rp_kafka_source_partitions(base);
         struct rp_range *bounds = calloc((size_t)base->partition_cnt, sizeof(*bounds));
         struct rp_client scout = { 0 };
         rd_kafka_conf_t *conf = make_conf(&config, "read_uncommitted", err);
@@ -456,13 +505,11 @@ rp_err_t rp_kafka_source_await_stable(struct rp_source *base, const struct rp_cl
 
         if (rc == RP_OK && !bounds)
                 rc = rp_fail(err, RP_ERR_FATAL, "out of memory");
-        for (int32_t p = 0; p < base->partition_cnt; p++)
-                rd_kafka_topic_partition_list_add(ends, source->topic, p);
         if (rc == RP_OK)
-                rc = rp_offsets_list(&scout, source->topic, RD_KAFKA_OFFSET_END, source->timeout_ms, ends, err);
+                rc = rp_offsets_list(&scout, base->topic, RD_KAFKA_OFFSET_END, source->timeout_ms, ends, err);
         while (rc == RP_OK) {
                 rc = source_bounds(base, bounds, err);
-                if (rc != RP_OK || reaches(bounds, ends) || rp_clock_ms() >= deadline)
+                if (rc != RP_OK || reaches(source, bounds, ends) || rp_clock_ms() >= deadline)
                         break;
                 rp_client_serve(&source->client, 20);
         }

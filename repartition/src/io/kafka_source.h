@@ -1,6 +1,6 @@
 /**
- * A topic of a Kafka cluster as an rp_source: read_committed, so records of aborted transactions do not exist for it;
- * no group membership; never creates a topic. The end of a range is found by position, so control records, aborted
+ * A topic of a Kafka cluster, or several of them, as an rp_source: read_committed, so records of aborted transactions do not
+ * exist for it; no group membership; never creates a topic. The end of a range is found by position, so control records, aborted
  * ones and compaction gaps at its end are no obstacle.
  */
 #ifndef RP_KAFKA_SOURCE_H
@@ -11,7 +11,9 @@
 
 struct rp_kafka_source_config {
         const struct rp_client_config *client; /* borrowed until the source is made */
-        const char *topic;
+        const char *topic;     /* this one, or else */
+        const char *const *topics; /* ... these, in any order; read by one client */
+        int32_t topic_cnt;     /* of topics; 0: topic */
         const char *group;     /* whose stored offsets this client shall be able to read; NULL: none */
         bool is_uncommitted;   /* gives what open and aborted transactions wrote as well; bounds() ends at the log's end */
         bool headers;          /* list each record's headers (costs an allocation for records that have some) */
@@ -43,6 +45,9 @@ const char *rp_kafka_source_regime(const struct rp_source *source);
 struct rp_client *rp_kafka_source_client(struct rp_source *source);
 
 #ifdef RP_WITH_RDKAFKA
+/** The source's partitions with their topics, by place. The caller's to destroy. */
+rd_kafka_topic_partition_list_t *rp_kafka_source_partitions(const struct rp_source *source);
+
 /**
  * Sets how far a reading client fetches ahead: its memory, divided by the partitions that it may read.
  * @param memory_bytes  0: a default that is fast

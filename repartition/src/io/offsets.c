@@ -20,7 +20,6 @@ rp_err_t rp_offsets_list(struct rp_client *client, const char *topic, int64_t ti
 {
         int64_t began = rp_clock_ms(), deadline = began + timeout_ms;
 
-        rp_client_needs(client, RP_RESOURCE_TOPIC, "Describe", topic);
         for (;;) {
                 rd_kafka_resp_err_t kerr;
                 int64_t left = deadline - rp_clock_ms();
@@ -31,10 +30,13 @@ rp_err_t rp_offsets_list(struct rp_client *client, const char *topic, int64_t ti
                         list->elems[i].err = RD_KAFKA_RESP_ERR_NO_ERROR;
                 }
                 kerr = rd_kafka_offsets_for_times(client->rk, list, left > 5000 ? 5000 : left > 0 ? (int)left : 1);
-                for (int i = 0; i < list->cnt && !kerr; i++)
+                for (int i = 0; i < list->cnt && !kerr; i++) {
                         kerr = list->elems[i].err;
+                        topic = kerr ? list->elems[i].topic : topic;
+                }
                 if (!kerr)
                         return RP_OK;
+                rp_client_needs(client, RP_RESOURCE_TOPIC, "Describe", topic);
                 rp_client_serve(client, 100);
                 refresh_leaders(client);
                 may_pass = rp_err_from_kafka(kerr) == RP_ERR_RETRY ||

@@ -1,10 +1,12 @@
 /**
- * The way in: a fixed range of one topic, partition by partition. kafka_source.c in earnest, memory_source.c in tests.
+ * The way in: a fixed range of one topic, or of several in one row (decide/topics.h), partition by partition.
+ * kafka_source.c in earnest, memory_source.c in tests.
  * Most callers want rp_reader (io/reader.h), which makes one stream of the partitions. A source belongs to one thread.
  */
 #ifndef RP_SOURCE_H
 #define RP_SOURCE_H
 
+#include "decide/topics.h"
 #include "error.h"
 #include "mark.h"
 #include "record.h"
@@ -39,8 +41,20 @@ struct rp_source_ops {
 
 struct rp_source {
         const struct rp_source_ops *ops;
-        const char *topic;
-        int32_t partition_cnt;
+        const char *topic;              /* its name; of several what they are called together */
+        int32_t partition_cnt;          /* of all together; records and ranges go by the place in the row */
+        const struct rp_topics *topics; /* NULL: one topic */
 };
+
+/** Of which topic a partition is, and its number there: what people and clusters know it by. */
+static inline const char *rp_source_topic(const struct rp_source *source, int32_t place)
+{
+        return rp_topics_name(source->topics, source->topic, place);
+}
+
+static inline int32_t rp_source_partition(const struct rp_source *source, int32_t place)
+{
+        return rp_topics_partition(source->topics, place);
+}
 
 #endif

@@ -164,6 +164,7 @@ rp_err_t rp_copier_run(const struct rp_copier *copier, struct rp_copy_stats *sta
         config.form = RP_COPY_PASSES;
         config.partition_cnt = copier->source->partition_cnt;
         config.topic = copier->source->topic;
+        config.topics = copier->source->topics;
         loop.reader = rp_reader_new(copier->source, copier->order);
         if (!loop.reader || !rp_copy_init(&loop.copy, &config))
                 rc = rp_fail(err, RP_ERR_FATAL, "out of memory for %d partitions", (int)config.partition_cnt);

@@ -20,7 +20,7 @@ struct rp_copier {
         struct rp_source *source;
         struct rp_sink *sink;
         rp_read_order_t order;     /* of the source's partitions among each other */
-        struct rp_copy_config config; /* partition_cnt and topic are the source's, the rest is the caller's */
+        struct rp_copy_config config; /* partition_cnt, topic and topics are the source's, the rest is the caller's */
 
         /**
          * What becomes of the record. Asked once for every record that is read, in reading order; after a new start,

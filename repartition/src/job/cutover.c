@@ -354,7 +354,8 @@ rp_err_t rp_cutover_prepare(struct rp_cutover_plan *plan, const struct rp_cutove
                 return out_of_memory(err);
         session->config = config;
         session->topics_config = (struct rp_verify_topics_config){
-                .source_client = config->source_client, .target_client = config->target_client, .source = config->source,
+                .source_client = config->source_client, .target_client = config->target_client, .sources = &config->source,
+                .source_cnt = 1, .source = config->source,
                 .target = config->target, .job = config->job, .jobs_topic = config->jobs_topic, .rule = config->rule,
                 .timeout_ms = config->timeout_ms,
         };

@@ -27,13 +27,20 @@ static rp_err_t resolve(const struct rp_log_place *place, struct rp_source *sour
 {
         rp_err_t rc = RP_OK;
 
+        if (place->pair_cnt && source->topics)
+                return rp_fail(err, RP_ERR_USAGE, "offsets by partition go with one source: of several say an offset for all "
+                               "partitions, or a time");
         for (size_t i = 0; i < place->pair_cnt; i++)
                 if (place->pairs[i].partition >= source->partition_cnt)
                         return rp_fail(err, RP_ERR_USAGE, "topic \"%s\" has no partition %" PRId32 ", only %" PRId32,
                                        source->topic, place->pairs[i].partition, source->partition_cnt);
-        if (place->kind == RP_LOG_MOMENT)
-                rc = rp_offsets_at(rp_kafka_source_client(source), source->topic, source->partition_cnt, place->value,
-                                   timeout_ms, offsets, err);
+        for (int32_t p = 0; rc == RP_OK && place->kind == RP_LOG_MOMENT && p < source->partition_cnt;) {
+                int32_t cnt = rp_topics_count(source->topics, source->partition_cnt, p);
+
+                rc = rp_offsets_at(rp_kafka_source_client(source), rp_source_topic(source, p), cnt, place->value, timeout_ms,
+                                   offsets + p, err);
+                p += cnt;
+        }
         for (int32_t p = 0; rc == RP_OK && p < source->partition_cnt; p++) {
                 if (place->kind == RP_LOG_MOMENT && offsets[p] < 0)
                         offsets[p] = bounds[p].end; /* nothing is that new */
@@ -44,17 +51,18 @@ static rp_err_t resolve(const struct rp_log_place *place, struct rp_source *sour
 }
 
 /* A job copies one stretch of each partition: a later beginning would leave a gap, an earlier one comes too late. */
-static rp_err_t check_from(const struct rp_mark *mark, struct rp_note *note, int64_t from, int64_t low, int32_t p,
-                           struct rp_error *err)
+static rp_err_t check_from(const struct rp_mark *mark, struct rp_note *note, int64_t from, int64_t low,
+                           const char *topic, int32_t p, struct rp_error *err)
 {
         if (mark->next < 0 || !rp_note_parse(note, mark->note))
                 return RP_OK;
         if (from > mark->next)
-                return rp_fail(err, RP_ERR_USAGE, "partition %" PRId32 ": this job has copied up to offset %" PRId64 ", --from "
-                               "would leave out what is before %" PRId64 ": choose another --job and target", p, mark->next, from);
+                return rp_fail(err, RP_ERR_USAGE, "partition %" PRId32 " of topic \"%s\": this job has copied up to offset %"
+                               PRId64 ", --from would leave out what is before %" PRId64 ": choose another --job and target", p,
+                               topic, mark->next, from);
         if (from < note->first && low < note->first)
-                return rp_fail(err, RP_ERR_USAGE, "partition %" PRId32 ": this job began at offset %" PRId64 " and cannot copy "
-                               "what is before it now: choose another --job and target", p, note->first);
+                return rp_fail(err, RP_ERR_USAGE, "partition %" PRId32 " of topic \"%s\": this job began at offset %" PRId64
+                               " and cannot copy what is before it now: choose another --job and target", p, topic, note->first);
         return RP_OK;
 }
 
@@ -75,9 +83,11 @@ rp_err_t rp_extent_narrow(const struct rp_extent *extent, struct rp_source *sour
 
                 if (from[p] > range->end)
                         rc = rp_fail(err, RP_ERR_USAGE, "--from %" PRId64 " lies beyond the end of partition %" PRId32
-                                     " (%" PRId64 ")", from[p], p, range->end);
+                                     " of topic \"%s\" (%" PRId64 ")", from[p], rp_source_partition(source, p),
+                                     rp_source_topic(source, p), range->end);
                 if (rc == RP_OK && from[p] >= 0)
-                        rc = check_from(&progress->marks[p], note, from[p], range->first, p, err);
+                        rc = check_from(&progress->marks[p], note, from[p], range->first, rp_source_topic(source, p),
+                                        rp_source_partition(source, p), err);
                 if (from[p] > range->first)
                         range->first = from[p];
                 if (to[p] >= 0 && to[p] < range->end)

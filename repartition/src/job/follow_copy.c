@@ -21,7 +21,7 @@ rp_err_t rp_follow_copy_judge(void *arg, const struct rp_record *records, size_t
 
         for (size_t i = 0; i < cnt; i++) {
                 const struct rp_record *rec = &records[i];
-                int32_t to = rp_target(copy->rule, rec, copy->partition_cnt);
+                int32_t to = rp_target(copy->rule, rec, rec->partition, copy->partition_cnt);
 
                 if (to < 0 && !copy->skips_refused) {
                         rp_follow_fail_refused(rec, copy->topic, to, err);

@@ -153,7 +153,7 @@ static rp_err_t look_into_target(const struct rp_follow_plan_config *config, boo
 static rp_err_t look_at_group(struct rp_follow_plan *plan, const struct rp_follow_plan_config *config, bool *found,
                               struct rp_error *err)
 {
-        rp_err_t rc = rp_kafka_group_peek(rp_kafka_source_client(plan->source), config->job, "Read", config->source,
+        rp_err_t rc = rp_kafka_group_peek(rp_kafka_source_client(plan->source), config->job, "Read", config->source, NULL,
                                           &plan->stored, config->timeout_ms, err);
 
         return rc == RP_OK ? find_note(plan, config, found, err) : rc;
@@ -179,7 +179,7 @@ static rp_err_t read_rewrite(struct rp_follow_plan *plan, const struct rp_follow
 {
         bool has_any = false;
         rp_err_t rc = rp_kafka_group_peek(rp_kafka_source_client(plan->source), config->rewrite_job, "Describe",
-                                          config->source, &plan->rewrite, config->timeout_ms, err);
+                                          config->source, NULL, &plan->rewrite, config->timeout_ms, err);
 
         for (int32_t p = 0; p < plan->rewrite.cnt; p++)
                 has_any |= plan->rewrite.marks[p].next >= 0;

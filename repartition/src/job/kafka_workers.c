@@ -46,14 +46,24 @@ static rp_err_t open_worker(void *arg, int worker, struct rp_source **source, st
         struct crew *crew = arg;
         const struct rp_kafka_workers *job = crew->job;
         struct rp_kafka_sink_config config = *job->sink;
-        struct rp_kafka_source_config source_config = { .client = job->source_client, .topic = job->rewrite->source->topic,
+        const struct rp_source *first = job->rewrite->source;
+        struct rp_kafka_source_config source_config = { .client = job->source_client, .topic = first->topic,
                                                         .group = config.job, .timeout_ms = config.timeout_ms };
         struct rp_job_store_config store = { .target = config.client, .job = config.job, .topic = job->jobs_topic,
                                              .timeout_ms = config.timeout_ms };
-        rp_err_t rc = rp_kafka_source_new(source, &source_config, err);
+        rp_err_t rc;
 
+        if (first->topics) {
+                source_config.topics = (const char *const *)first->topics->names;
+                source_config.topic_cnt = first->topics->topic_cnt;
+        }
+        rc = rp_kafka_source_new(source, &source_config, err);
         if (rc != RP_OK)
                 return rc;
+        /* What was planned, and who copies what, goes by the places as they were. */
+        if ((*source)->partition_cnt != first->partition_cnt || !rp_topics_equal((*source)->topics, first->topics))
+                return rp_fail(err, RP_ERR_RETRY, "topic \"%s\" has other partitions than a moment ago: run this again",
+                               first->topic);
         config.source = store.source = *source;
         if (config.store) {
                 config.store = &crew->stores[worker - 1];

@@ -155,13 +155,15 @@ static rp_err_t look_at_follow(struct rp_preparation *preparation, const struct 
         struct rp_facts *facts = &preparation->facts;
         rp_err_t rc;
 
-        if (preparation->store.is_apart || !facts->settings_are_known || !facts->target.exists || !facts->has_progress)
+        /* Of several sources follow makes no target. */
+        if (config->source_cnt > 1 || preparation->store.is_apart || !facts->settings_are_known || !facts->target.exists ||
+            !facts->has_progress)
                 return RP_OK;
         rp_follow_default_name(preparation->follow_job, sizeof(preparation->follow_job), config->source, config->target);
         if (!rp_progress_init(&preparation->followed, preparation->progress.cnt))
                 return rp_fail(err, RP_ERR_FATAL, "out of memory");
         rc = rp_kafka_group_peek(rp_kafka_source_client(preparation->source), preparation->follow_job, "Describe",
-                                 config->source, &preparation->followed, config->timeout_ms, err);
+                                 config->source, NULL, &preparation->followed, config->timeout_ms, err);
         facts->follow_job = preparation->follow_job;
         facts->progress = &preparation->progress;
         facts->followed = rc == RP_OK ? &preparation->followed : NULL;
@@ -326,20 +328,24 @@ static rp_err_t describe_job(struct rp_preparation *preparation, const struct rp
         struct rp_job_store *store = &preparation->store;
         rp_err_t rc = RP_OK;
 
-        *descriptor = (struct rp_job_descriptor){ .kind = "rewrite", .version = KR_VERSION,
-                                                  .source.partition_cnt = preparation->source->partition_cnt,
+        *descriptor = (struct rp_job_descriptor){ .kind = "rewrite", .version = KR_VERSION, .source_cnt = config->source_cnt,
                                                   .target.partition_cnt = config->partition_cnt };
         rp_job_identity(descriptor->identity, config->source, config->target, config->partition_cnt,
                         kr_rule_fingerprint(config->rule));
         snprintf(descriptor->fingerprint, sizeof(descriptor->fingerprint), "%s", kr_rule_fingerprint(config->rule));
         snprintf(descriptor->by, sizeof(descriptor->by), "%s", config->by);
-        snprintf(descriptor->source.topic, sizeof(descriptor->source.topic), "%s", config->source);
         snprintf(descriptor->target.topic, sizeof(descriptor->target.topic), "%s", config->target);
-        memcpy(descriptor->source.cluster, store->source_cluster, sizeof(descriptor->source.cluster));
         memcpy(descriptor->target.cluster, store->target_cluster, sizeof(descriptor->target.cluster));
-        if (store->jobs)
-                rc = rp_topic_id(rp_kafka_source_client(preparation->source), config->source, config->timeout_ms,
-                                 descriptor->source.id, err);
+        for (int32_t s = 0; rc == RP_OK && s < config->source_cnt; s++) {
+                struct rp_job_end *source = &descriptor->sources[s];
+
+                source->partition_cnt = preparation->source_facts[s].partition_cnt;
+                snprintf(source->topic, sizeof(source->topic), "%s", config->sources[s]);
+                memcpy(source->cluster, store->source_cluster, sizeof(source->cluster));
+                if (store->jobs)
+                        rc = rp_topic_id(rp_kafka_source_client(preparation->source), source->topic, config->timeout_ms,
+                                         source->id, err);
+        }
         if (rc == RP_OK && store->jobs && target_exists)
                 rc = rp_topic_id(rp_jobs_topic_client(store->target), config->target, config->timeout_ms,
                                  descriptor->target.id, err);
@@ -357,7 +363,72 @@ static rp_err_t look_at_job(struct rp_preparation *preparation, const struct rp_
         if (!preparation->facts.has_progress || preparation->facts.other_job || preparation->facts.progress_is_foreign)
                 return RP_OK;
         return rp_continuity_check(&preparation->store.fold, descriptor, preparation->source, preparation->bounds,
-                                   config->partition_cnt, err);
+                                   &preparation->progress, config->partition_cnt, err);
+}
+
+static rp_err_t ask_sources(struct rp_preparation *preparation, const struct rp_prepare_config *config, bool knows,
+                            struct rp_error *err)
+{
+        struct rp_client *client = rp_kafka_source_client(preparation->source);
+        rp_err_t rc = RP_OK;
+
+        preparation->source_facts = calloc((size_t)config->source_cnt, sizeof(*preparation->source_facts));
+        preparation->source_settings = calloc((size_t)config->source_cnt, sizeof(*preparation->source_settings));
+        if (!preparation->source_facts || !preparation->source_settings)
+                return rp_fail(err, RP_ERR_FATAL, "out of memory");
+        for (int32_t s = 0; rc == RP_OK && s < config->source_cnt; s++) {
+                struct rp_settings *settings = &preparation->source_settings[s];
+                const char *name = config->sources[s];
+                struct rp_topic_info info;
+
+                rc = rp_cluster_topic(client, name, config->timeout_ms, &info, err);
+                if (rc == RP_OK && knows)
+                        rc = rp_cluster_settings(client, name, config->timeout_ms, settings, err);
+                if (rc == RP_OK)
+                        preparation->source_facts[s] = rp_topic_facts(name, &info, settings);
+        }
+        return rc;
+}
+
+static bool is_wanted_otherwise(const struct rp_prepare_config *config, const char *setting)
+{
+        size_t len = strlen(setting);
+
+        for (size_t i = 0; i < config->setting_cnt; i++)
+                if (!strncmp(config->settings[i], setting, len) && config->settings[i][len] == '=')
+                        return true;
+        return false;
+}
+
+/* A target that is created has the settings of its source; of several it cannot have those in which they differ. */
+static rp_err_t compare_sources(const struct rp_preparation *preparation, const struct rp_prepare_config *config,
+                                struct rp_error *err)
+{
+        const struct rp_settings *first = &preparation->source_settings[0];
+
+        for (int32_t s = 1; s < config->source_cnt; s++)
+                for (size_t i = 0; i < first->cnt; i++) {
+                        const char *name = first->items[i].name, *value = first->items[i].value;
+                        const char *other = rp_settings_get(&preparation->source_settings[s], name);
+
+                        if (strstr(name, ".throttled.replicas") || (other && !strcmp(other, value)) ||
+                            is_wanted_otherwise(config, name))
+                                continue;
+                        return rp_fail(err, RP_ERR_USAGE, "%s is \"%.60s\" for topic \"%s\" and \"%.60s\" for \"%s\": which "
+                                       "shall \"%s\" be created with? --config %s=...", name, value, config->sources[0],
+                                       other ? other : "", config->sources[s], config->target, name);
+                }
+        return RP_OK;
+}
+
+static int32_t highest_replication(const struct rp_preparation *preparation, const struct rp_prepare_config *config)
+{
+        int32_t highest = 0;
+
+        for (int32_t s = 0; s < config->source_cnt; s++)
+                if (preparation->source_facts[s].replication_factor > highest)
+                        highest = preparation->source_facts[s].replication_factor;
+        return highest;
 }
 
 static rp_err_t ask_topics(struct rp_preparation *preparation, const struct rp_prepare_config *config,
@@ -365,21 +436,21 @@ static rp_err_t ask_topics(struct rp_preparation *preparation, const struct rp_p
 {
         struct rp_client *client = rp_kafka_source_client(preparation->source);
         struct rp_client *target_client = rp_jobs_topic_client(preparation->store.target);
-        struct rp_topic_info source, target;
+        struct rp_topic_info target;
         bool knows_source = rp_cluster_is_administrable(client, ADMIN_MS);
         bool knows = rp_cluster_is_administrable(target_client, ADMIN_MS);
-        rp_err_t rc = rp_cluster_topic(client, config->source, config->timeout_ms, &source, err);
+        rp_err_t rc = ask_sources(preparation, config, knows_source, err);
 
         if (rc == RP_OK)
                 rc = rp_cluster_topic(target_client, config->target, config->timeout_ms, &target, err);
-        if (rc == RP_OK && knows_source)
-                rc = rp_cluster_settings(client, config->source, config->timeout_ms, &preparation->source_settings, err);
         if (rc == RP_OK && knows && target.exists)
                 rc = rp_cluster_settings(target_client, config->target, config->timeout_ms, &preparation->target_settings, err);
         if (rc == RP_OK)
                 rc = describe_job(preparation, config, target.exists, err);
         if (rc == RP_OK && !target.exists)
-                rc = rp_derive_settings(&preparation->target_settings, &preparation->source_settings, config->settings,
+                rc = compare_sources(preparation, config, err);
+        if (rc == RP_OK && !target.exists)
+                rc = rp_derive_settings(&preparation->target_settings, &preparation->source_settings[0], config->settings,
                                         config->setting_cnt, err);
         if (rc != RP_OK)
                 return rc;
@@ -390,15 +461,17 @@ static rp_err_t ask_topics(struct rp_preparation *preparation, const struct rp_p
                 return err->code;
         if (!target.exists) {
                 target.partition_cnt = config->partition_cnt;
-                target.replication_factor =
-                        config->replication_factor ? config->replication_factor : source.replication_factor;
+                target.replication_factor = config->replication_factor ? config->replication_factor
+                                                                       : highest_replication(preparation, config);
                 /* Another cluster may have fewer brokers; who asked for a number gets it, or is refused. */
                 if (preparation->store.is_apart && !config->replication_factor &&
                     target.replication_factor > target.broker_cnt)
                         target.replication_factor = target.broker_cnt;
         }
         preparation->facts = (struct rp_facts){
-                .source = rp_topic_facts(config->source, &source, &preparation->source_settings),
+                .sources = preparation->source_facts,
+                .source_cnt = config->source_cnt,
+                .source = config->source,
                 .target = rp_topic_facts(config->target, &target, &preparation->target_settings),
                 .broker_cnt = target.broker_cnt,
                 .wanted_cnt = config->partition_cnt,
@@ -419,8 +492,9 @@ static rp_err_t ask_topics(struct rp_preparation *preparation, const struct rp_p
 
 rp_err_t rp_prepare(struct rp_preparation *preparation, const struct rp_prepare_config *config, struct rp_error *err)
 {
-        struct rp_kafka_source_config source_config = { .client = config->client, .topic = config->source,
-                                                        .group = config->job, .timeout_ms = config->timeout_ms };
+        struct rp_kafka_source_config source_config = { .client = config->client, .topics = config->sources,
+                                                        .topic_cnt = config->source_cnt, .group = config->job,
+                                                        .timeout_ms = config->timeout_ms };
         struct rp_facts *facts = &preparation->facts;
         struct rp_split split = { 0 };
         int32_t cnt;
@@ -429,7 +503,7 @@ rp_err_t rp_prepare(struct rp_preparation *preparation, const struct rp_prepare_
         struct rp_job_store_config store_config = { .target = config->target_client, .job = config->job,
                                                     .topic = config->jobs_topic, .timeout_ms = config->timeout_ms };
 
-        *preparation = (struct rp_preparation){ .former_workers = 1 };
+        *preparation = (struct rp_preparation){ .former_workers = 1, .source_cnt = config->source_cnt };
         rc = rp_kafka_source_new(&preparation->source, &source_config, err);
         if (rc != RP_OK)
                 return rc;
@@ -437,6 +511,10 @@ rp_err_t rp_prepare(struct rp_preparation *preparation, const struct rp_prepare_
         rc = rp_job_store_open(&preparation->store, &store_config, err);
         if (rc != RP_OK)
                 return rc;
+        /* Progress that a source lost when it was deleted is missed by what the topic of jobs says. */
+        if (config->source_cnt > 1 && !preparation->store.jobs)
+                return rp_fail(err, RP_ERR_USAGE, "several sources need a topic of jobs (--jobs-topic NAME), and this run has "
+                               "none");
         cnt = preparation->source->partition_cnt;
         preparation->bounds = calloc((size_t)cnt, sizeof(*preparation->bounds));
         if (!preparation->bounds || !rp_progress_init(&preparation->progress, cnt))
@@ -470,7 +548,8 @@ rp_err_t rp_prepare(struct rp_preparation *preparation, const struct rp_prepare_
                         preparation->left += (uint64_t)(bounds->end - (next > bounds->first ? next : bounds->first));
         }
         preparation->survey = (struct rp_survey){
-                .rule = config->rule, .source_cnt = cnt, .target_cnt = config->partition_cnt,
+                .rule = config->rule, .source_cnt = cnt, .topics = preparation->source->topics,
+                .target_cnt = config->partition_cnt,
                 .cutoff_ms = facts->target.retention_ms > 0 ? facts->now_ms - facts->target.retention_ms : INT64_MIN,
         };
         if (!rp_survey_init(&preparation->survey) ||
@@ -540,7 +619,10 @@ rp_err_t rp_preparation_await_target(const struct rp_prepare_config *config, str
 void rp_preparation_release(struct rp_preparation *preparation)
 {
         rp_survey_release(&preparation->survey);
-        rp_settings_release(&preparation->source_settings);
+        for (int32_t s = 0; preparation->source_settings && s < preparation->source_cnt; s++)
+                rp_settings_release(&preparation->source_settings[s]);
+        free(preparation->source_settings);
+        free(preparation->source_facts);
         rp_settings_release(&preparation->target_settings);
         rp_progress_release(&preparation->progress);
         rp_progress_release(&preparation->followed);

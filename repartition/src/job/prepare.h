@@ -16,10 +16,13 @@ struct rp_prepare_config {
         const struct rp_client_config *client, *target_client; /* of the source's cluster and of the target's */
         const char *jobs_topic;      /* see io/jobs_topic.h; "none": without */
         const char *by;              /* who runs: host and process */
-        const char *source, *target; /* topics */
+        const char *const *sources;  /* topics, by name */
+        int32_t source_cnt;
+        const char *source;          /* what they are called together, see rp_topics_label() */
+        const char *target;
         const char *job;
         int32_t partition_cnt;       /* of the target */
-        int32_t replication_factor;  /* 0: like the source */
+        int32_t replication_factor;  /* 0: like the source, of several the highest */
         const char *const *settings; /* NAME=VALUE, for creating the target */
         size_t setting_cnt;
         const kr_rule_t *rule;
@@ -36,11 +39,14 @@ struct rp_prepare_config {
 
 struct rp_preparation {
         struct rp_source *source;      /* open; its group is the job */
+        int32_t source_cnt;            /* topics of it */
         struct rp_job_store store;     /* open */
         struct rp_job_descriptor descriptor; /* of the job as it would go on now */
         struct rp_range *bounds;       /* of the source, now, as far as it was asked for: the survey goes up to their ends, and so must the copying */
         struct rp_progress progress;   /* as stored */
-        struct rp_settings source_settings, target_settings; /* the target's as it is, or as it would be created */
+        struct rp_settings *source_settings; /* by source */
+        struct rp_settings target_settings;  /* as it is, or as it would be created */
+        struct rp_topic_facts *source_facts; /* facts.sources points here */
         struct rp_survey survey;
         bool survey_is_exact;          /* every record was looked at */
         bool is_stopped;               /* by tick */
@@ -81,7 +87,10 @@ rp_err_t rp_derive_settings(struct rp_settings *to, const struct rp_settings *fr
 /** Whether the source's reader sees any record: aborted and control records do not count. Reads up to the first one. */
 rp_err_t rp_source_has_records(struct rp_source *source, bool *found, struct rp_error *err);
 
-/** The name under which a rewrite of source into target keeps its progress, unless the user names another. */
+/**
+ * The name under which a rewrite keeps its progress, unless the user names another.
+ * @param source  of several, what they are called together
+ */
 void rp_job_default_name(char *out, size_t size, const char *source, const char *target);
 
 #endif

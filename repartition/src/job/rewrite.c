@@ -13,7 +13,7 @@ struct tally {
 struct run {
         const struct rp_rewrite *job;
         struct rp_rewrite_report *report;
-        int32_t source_cnt, target_cnt;
+        int32_t target_cnt;
         struct tally tally;
         int64_t newest_ms, settled_newest_ms; /* of the records decided on, and of those that are committed */
 };
@@ -22,12 +22,15 @@ static int32_t decide(void *arg, const struct rp_record *rec, struct rp_error *e
 {
         struct run *run = arg;
         const kr_rule_t *rule = run->job->rule;
-        int32_t to = rp_target(rule, rec, run->target_cnt);
+        const struct rp_source *source = run->job->source;
+        int32_t partition = rp_source_partition(source, rec->partition);
+        int32_t source_cnt = rp_topics_count(source->topics, source->partition_cnt, rec->partition);
+        int32_t to = rp_target(rule, rec, partition, run->target_cnt);
 
         if (to < 0) {
                 rp_fail(err, RP_ERR_BAD_RECORD,
                         "record at partition %" PRId32 ", offset %" PRId64 " of topic \"%s\" has no place: %s",
-                        rec->partition, rec->offset, run->job->source->topic, kr_strerror(to));
+                        partition, rec->offset, rp_source_topic(source, rec->partition), kr_strerror(to));
                 return RP_REFUSE;
         }
         if (rec->timestamp_ms > run->newest_ms)
@@ -38,12 +41,11 @@ static int32_t decide(void *arg, const struct rp_record *rec, struct rp_error *e
                 run->tally.keyless++;
                 return to;
         }
-        run->tally.moved += to != rec->partition;
-        if (run->target_cnt == run->source_cnt)
-                run->tally.misplaced += to != rec->partition;
+        run->tally.moved += to != partition;
+        if (run->target_cnt == source_cnt)
+                run->tally.misplaced += to != partition;
         else if (run->report->misplaced_is_known)
-                run->tally.misplaced +=
-                        kr_rule_partition(rule, rec->key, rec->key_len, run->source_cnt) != rec->partition;
+                run->tally.misplaced += kr_rule_partition(rule, rec->key, rec->key_len, source_cnt) != partition;
         return to;
 }
 
@@ -90,8 +92,8 @@ static bool tick(void *arg, const struct rp_copy_stats *stats, uint64_t done, ui
 rp_err_t rp_rewrite_run(const struct rp_rewrite *rewrite, struct rp_rewrite_report *report, struct rp_error *err)
 {
         int32_t pin = kr_rule_partitions(rewrite->rule);
-        struct run run = { .job = rewrite, .report = report, .source_cnt = rewrite->source->partition_cnt,
-                           .target_cnt = rewrite->sink->partition_cnt, .newest_ms = -1, .settled_newest_ms = -1 };
+        struct run run = { .job = rewrite, .report = report, .target_cnt = rewrite->sink->partition_cnt,
+                           .newest_ms = -1, .settled_newest_ms = -1 };
         struct rp_copier copier = {
                 .source = rewrite->source, .sink = rewrite->sink, .order = RP_READ_MERGED,
                 .config = { .identity = rewrite->identity, .by = rewrite->by, .asked = rewrite->asked,
@@ -105,7 +107,9 @@ rp_err_t rp_rewrite_run(const struct rp_rewrite *rewrite, struct rp_rewrite_repo
         struct rp_copy_stats stats;
         rp_err_t rc;
 
-        *report = (struct rp_rewrite_report){ .misplaced_is_known = !pin || pin == rewrite->source->partition_cnt };
+        *report = (struct rp_rewrite_report){
+                .misplaced_is_known = !pin || rp_topics_all_have(rewrite->source->topics, rewrite->source->partition_cnt, pin),
+        };
         rc = rp_copier_run(&copier, &stats, err);
         report_stats(report, &stats);
         report->trouble = NULL;

@@ -1,5 +1,5 @@
 /**
- * Copies a topic into another one, each record to the partition that a rule gives it, exactly once and in order.
+ * Copies a topic, or several, into another one, each record to the partition that a rule gives it, exactly once and in order.
  *
  * What is peculiar to a rewrite: where each record goes, and what is counted of them. How copying proceeds, and what
  * follows when something goes wrong, is decided in decide/copy.h and performed by job/copier.h.

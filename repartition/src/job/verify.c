@@ -54,7 +54,8 @@ static rp_err_t plan_by_progress(struct rp_verification *v, struct rp_verify_rea
                 if (progress->marks[p].next >= 0) {
                         if (!rp_note_parse(note, progress->marks[p].note) || !note->pass_cnt)
                                 rc = rp_fail(err, RP_ERR_USAGE, "the stored offsets were not written by this tool "
-                                             "(partition %" PRId32 "): name the --job that copied", p);
+                                             "(partition %" PRId32 "): name the --job that copied",
+                                             rp_source_partition(side->source, p));
                         else if (note->pass_cnt > pass_cnt)
                                 pass_cnt = note->pass_cnt;
                 }
@@ -79,7 +80,8 @@ static rp_err_t plan_by_progress(struct rp_verification *v, struct rp_verify_rea
                         rc = rp_fail(err, RP_ERR_INCOMPLETE,
                                      "partition %" PRId32 " of topic \"%s\": offsets %" PRId64 " to %" PRId64
                                      " were copied, but are deleted by now: there is nothing left to compare them with",
-                                     p, side->source->topic, note->first, v->job->source_bounds[p].first - 1);
+                                     rp_source_partition(side->source, p), rp_source_topic(side->source, p), note->first,
+                                     v->job->source_bounds[p].first - 1);
         }
         free(note);
         return rc;

@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-enum { NAME_SIZE = 2400, COST_FACTOR = 20 }; /* writing takes at most one part in so many of the time */
+enum { NAME_SIZE = 4800, COST_FACTOR = 20 }; /* writing takes at most one part in so many of the time */
 
 /* What must be the same for a state to be of any use. Two builds lay their structs out alike only by chance. */
 static void print_name(const struct rp_verification *v, char *out)
@@ -180,8 +180,9 @@ static rp_err_t check_ends(const struct rp_verification *v, int s, const struct 
                         if (side->passes[i][p].end > side->passes[i][p].first && side->passes[i][p].end > bounds[p].end)
                                 return rp_fail(err, RP_ERR_USAGE, "state file \"%.200s\" has read partition %" PRId32
                                                " of topic \"%s\" up to offset %" PRId64 ", but it ends at %" PRId64
-                                               ": remove the file to begin anew", v->job->state_file, p,
-                                               side->source->topic, side->passes[i][p].end, bounds[p].end);
+                                               ": remove the file to begin anew", v->job->state_file,
+                                               rp_source_partition(side->source, p), rp_source_topic(side->source, p),
+                                               side->passes[i][p].end, bounds[p].end);
         return RP_OK;
 }
 

@@ -11,13 +11,30 @@
 
 enum { SETTLE_TRIES = 20, STABLE_MS = 20000, LOOK_MS = 10000 };
 
-static rp_err_t open_topic(struct rp_source **source, const struct rp_client_config *client, const char *topic,
-                           const char *group, const struct rp_verify_topics_config *want, struct rp_range **bounds,
-                           struct rp_error *err)
+/* What both sides, and all threads, have in common. */
+static struct rp_kafka_source_config side_config(const struct rp_verify_topics_config *want, int side)
 {
-        struct rp_kafka_source_config config = { .client = client, .topic = topic, .group = group, .headers = true,
+        struct rp_kafka_source_config config = { .client = want->source_client, .topics = want->sources,
+                                                 .topic_cnt = want->source_cnt, .headers = true,
                                                  .timeout_ms = want->timeout_ms };
-        rp_err_t rc = rp_kafka_source_new(source, &config, err);
+
+        if (side) {
+                config.client = want->target_client;
+                config.topic = want->target;
+                config.topic_cnt = 0;
+        }
+        return config;
+}
+
+static rp_err_t open_side(struct rp_source **source, const struct rp_verify_topics_config *want, int side,
+                          struct rp_range **bounds, struct rp_error *err)
+{
+        struct rp_kafka_source_config config = side_config(want, side);
+        rp_err_t rc;
+
+        if (!side)
+                config.group = want->job;
+        rc = rp_kafka_source_new(source, &config, err);
 
         if (rc != RP_OK)
                 return rc;
@@ -71,7 +88,7 @@ static rp_err_t settle(struct rp_verify_topics *topics, struct rp_error *err)
 
 typedef enum { NOT_COMPACTED, COMPACTED, UNKNOWN } compaction_t;
 
-static compaction_t is_compacted(struct rp_source *source, char *policy, size_t size)
+static compaction_t is_compacted(struct rp_source *source, const char *topic, char *policy, size_t size)
 {
         struct rp_client *client = rp_kafka_source_client(source);
         struct rp_settings settings = { 0 };
@@ -79,7 +96,7 @@ static compaction_t is_compacted(struct rp_source *source, char *policy, size_t 
         compaction_t found = UNKNOWN;
 
         if (rp_cluster_is_administrable(client, LOOK_MS) &&
-            rp_cluster_settings(client, source->topic, LOOK_MS, &settings, &ignored) == RP_OK) {
+            rp_cluster_settings(client, topic, LOOK_MS, &settings, &ignored) == RP_OK) {
                 const char *value = rp_settings_get(&settings, "cleanup.policy");
 
                 if (value) {
@@ -93,23 +110,25 @@ static compaction_t is_compacted(struct rp_source *source, char *policy, size_t 
 
 static void choose_mode(struct rp_verify_topics *topics)
 {
-        struct rp_source *const sources[2] = { topics->source, topics->target };
+        const struct rp_verify_topics_config *config = topics->config;
         bool is_unknown = false;
 
         topics->mode = RP_COMPARE_ALL;
-        if (topics->config->mode) {
-                topics->mode = !strcmp(topics->config->mode, "latest") ? RP_COMPARE_LATEST : RP_COMPARE_ALL;
+        if (config->mode) {
+                topics->mode = !strcmp(config->mode, "latest") ? RP_COMPARE_LATEST : RP_COMPARE_ALL;
                 snprintf(topics->mode_reason, sizeof(topics->mode_reason), "as asked for");
                 return;
         }
-        for (int s = 0; s < 2; s++) {
+        for (int32_t s = 0; s <= config->source_cnt; s++) {
+                bool is_target = s == config->source_cnt;
+                const char *name = is_target ? config->target : config->sources[s];
                 char policy[64] = "";
-                compaction_t found = is_compacted(sources[s], policy, sizeof(policy));
+                compaction_t found = is_compacted(is_target ? topics->target : topics->source, name, policy, sizeof(policy));
 
                 if (found == COMPACTED) {
                         topics->mode = RP_COMPARE_LATEST;
-                        snprintf(topics->mode_reason, sizeof(topics->mode_reason), "cleanup.policy of %s is %s",
-                                 sources[s]->topic, policy);
+                        snprintf(topics->mode_reason, sizeof(topics->mode_reason), "cleanup.policy of %s is %s", name,
+                                 policy);
                         return;
                 }
                 is_unknown |= found == UNKNOWN;
@@ -121,15 +140,21 @@ static void choose_mode(struct rp_verify_topics *topics)
 /* A topic that was made anew, or lies in another cluster, is not the one that a state has read. */
 static rp_err_t name_state(struct rp_verify_topics *topics, struct rp_error *err)
 {
-        struct rp_source *const sources[2] = { topics->source, topics->target };
-        char ids[2][RP_TOPIC_ID_SIZE];
+        const struct rp_verify_topics_config *config = topics->config;
+        size_t size = sizeof(topics->state_name);
+        size_t len = (size_t)snprintf(topics->state_name, size, "%s, clusters %s %s, topics", config->job,
+                                      topics->store.source_cluster, topics->store.target_cluster);
 
-        for (int s = 0; s < 2; s++)
-                if (rp_topic_id(rp_kafka_source_client(sources[s]), sources[s]->topic, topics->config->timeout_ms, ids[s],
-                                err) != RP_OK)
+        for (int32_t s = 0; s <= config->source_cnt; s++) {
+                bool is_target = s == config->source_cnt;
+                struct rp_client *client = rp_kafka_source_client(is_target ? topics->target : topics->source);
+                char id[RP_TOPIC_ID_SIZE];
+
+                if (rp_topic_id(client, is_target ? config->target : config->sources[s], config->timeout_ms, id, err) != RP_OK)
                         return err->code;
-        snprintf(topics->state_name, sizeof(topics->state_name), "%s, clusters %s %s, topics %s %s", topics->config->job,
-                 topics->store.source_cluster, topics->store.target_cluster, ids[0], ids[1]);
+                if (len < size)
+                        len += (size_t)snprintf(topics->state_name + len, size - len, " %s", id);
+        }
         return RP_OK;
 }
 
@@ -144,17 +169,16 @@ rp_err_t rp_verify_topics_open(struct rp_verify_topics *topics, const struct rp_
         rp_err_t rc;
 
         *topics = (struct rp_verify_topics){ .config = config };
-        rc = open_topic(&topics->source, config->source_client, config->source, config->job, config, &topics->source_bounds,
-                        err);
+        rc = open_side(&topics->source, config, 0, &topics->source_bounds, err);
         if (rc == RP_OK)
-                rc = open_topic(&topics->target, config->target_client, config->target, NULL, config,
-                                &topics->target_bounds, err);
+                rc = open_side(&topics->target, config, 1, &topics->target_bounds, err);
         store.source = topics->source;
         if (rc == RP_OK)
                 rc = rp_job_store_open(&topics->store, &store, err);
-        if (rc == RP_OK && !topics->store.is_apart && !strcmp(config->source, config->target))
-                rc = rp_fail(err, RP_ERR_USAGE, "source and target are both \"%s\": a topic proves nothing about itself",
-                             config->source);
+        for (int32_t s = 0; rc == RP_OK && !topics->store.is_apart && s < config->source_cnt; s++)
+                if (!strcmp(config->sources[s], config->target))
+                        rc = rp_fail(err, RP_ERR_USAGE, "source and target are both \"%s\": a topic proves nothing about itself",
+                                     config->target);
         if (rc == RP_OK && pin && pin != topics->target->partition_cnt)
                 rc = rp_fail(err, RP_ERR_USAGE, "the policy is made for %" PRId32 " partitions, topic \"%s\" has %" PRId32, pin,
                              config->target, topics->target->partition_cnt);
@@ -172,12 +196,15 @@ rp_err_t rp_verify_topics_open(struct rp_verify_topics *topics, const struct rp_
 /* For a thread that reads one partition at a time. */
 static rp_err_t open_more(void *arg, int side, struct rp_source **source, struct rp_error *err)
 {
-        const struct rp_verify_topics_config *want = ((const struct rp_verify_topics *)arg)->config;
-        struct rp_kafka_source_config config = { .client = side ? want->target_client : want->source_client,
-                                                 .topic = side ? want->target : want->source,
-                                                 .headers = true, .timeout_ms = want->timeout_ms, .partitions_at_once = 1 };
+        const struct rp_verify_topics *topics = arg;
+        struct rp_kafka_source_config config = side_config(topics->config, side);
+        rp_err_t rc;
 
-        return rp_kafka_source_new(source, &config, err);
+        config.partitions_at_once = 1;
+        rc = rp_kafka_source_new(source, &config, err);
+        if (rc == RP_OK && !side && !rp_topics_equal((*source)->topics, topics->source->topics))
+                rc = rp_fail(err, RP_ERR_INCOMPLETE, "topic \"%s\" has other partitions by now", (*source)->topic);
+        return rc;
 }
 
 void rp_verify_topics_fill(struct rp_verify_topics *topics, struct rp_verify *verify)

@@ -22,7 +22,10 @@ enum { RP_VERIFY_MEMORY = 256000000 };
 
 struct rp_verify_topics_config {
         const struct rp_client_config *source_client, *target_client; /* borrowed as long as the topics are open */
-        const char *source, *target;
+        const char *const *sources;
+        int32_t source_cnt;
+        const char *source;   /* what they are called together, see rp_topics_label() */
+        const char *target;
         const char *job;      /* whose progress bounds the source, where it has any */
         const char *jobs_topic; /* see io/jobs_topic.h */
         const kr_rule_t *rule;
@@ -40,7 +43,7 @@ struct rp_verify_topics {
         struct rp_range *source_bounds, *target_bounds;
         rp_compare_mode_t mode;
         char mode_reason[600];                       /* why that one, for people */
-        char state_name[1024];                       /* the job, and ids of clusters and topics as far as they are known */
+        char state_name[3072];                       /* the job, and ids of clusters and topics as far as they are known */
 };
 
 /**
