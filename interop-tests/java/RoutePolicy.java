@@ -10,7 +10,7 @@ import org.apache.kafka.common.config.ConfigException;
 
 /**
  * Where keyroute-partitioner.jar puts keys. Reads POLICY TAB TOPIC TAB PARTITIONS TAB KEY (hexadecimal) a line; prints one
- * partition a line, or "refused", or what is wrong with the policy.
+ * partition a line, or "refused", "no rule", or what is wrong with the policy.
  */
 public final class RoutePolicy {
     public static void main(String[] args) throws Exception {
@@ -21,11 +21,15 @@ public final class RoutePolicy {
             String[] part = line.split("\t", -1);
             try {
                 Policy policy = policies.computeIfAbsent(part[0], file -> Policy.load(Path.of(file)));
-                out.append(policy.rule(part[1]).partition(HexFormat.of().parseHex(part[3]), Integer.parseInt(part[2])));
+                Policy.Rule rule = policy.rule(part[1]);
+                out.append(rule == null ? "no rule"
+                    : "" + rule.partition(HexFormat.of().parseHex(part[3]), Integer.parseInt(part[2])));
             } catch (RefusedException e) {
                 out.append("refused");
             } catch (ConfigException e) {
                 out.append(e.getMessage());
+            } catch (RuntimeException e) {
+                out.append("neither routed nor refused: " + e);
             }
             out.append('\n');
         }

@@ -16,6 +16,11 @@ interface Hash {
         "fnv1a-masked", data -> fnv1a(data) & 0x7fffffffL,
         "fnv1a-abs", data -> Math.abs((long) fnv1a(data)));
 
+    /** The highest value of a function, but for the one key in billions whose absolute value is 2^31. */
+    static long highest(String name) {
+        return name.endsWith("-unsigned") || name.equals("crc32") ? 0xffffffffL : 0x7fffffffL;
+    }
+
     private static long crc32(byte[] data) {
         CRC32 crc = new CRC32();
         crc.update(data);

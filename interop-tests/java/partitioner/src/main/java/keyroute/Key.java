@@ -13,13 +13,27 @@ interface Key {
     /** @return the part that routes; null when the key cannot be taken apart */
     byte[] project(byte[] key);
 
+    /** Uses may stand over others this many times. */
+    int DEEPEST = 4;
+
     static Key read(Node at) {
+        return read(at, 0);
+    }
+
+    private static Key read(Node at, int depth) {
         Key step = readStep(at);
         if (!at.has("over")) {
             return step;
         }
         JsonValue over = at.get("over");
-        Key inner = read(over.isString() ? new Node(new JsonObject().add("use", over), at.path + ".over") : at.child("over"));
+        if (depth == DEEPEST) {
+            throw at.error("key uses nest at most " + DEEPEST + " deep");
+        }
+        Node below = over.isString() ? new Node(new JsonObject().add("use", over), at.path + ".over") : at.child("over");
+        Key inner = read(below, depth + 1);
+        if (below.text("missing", "").equals("reject")) {
+            throw below.error("\"missing\" belongs to the outermost key use, which speaks for all");
+        }
         return key -> {
             byte[] part = inner.project(key);
             return part == null ? null : step.project(part);
@@ -28,9 +42,10 @@ interface Key {
 
     private static Key readStep(Node at) {
         String use = at.text("use", "");
+        at.choice("missing", "whole-key", "whole-key", "reject");
         switch (use) {
             case "bytes":
-                at.allow("use", "missing", "over");
+                at.allow("use", "over");
                 return key -> key;
             case "field":
                 return field(at.allow("use", "missing", "over", "delimiter", "index"));
@@ -51,8 +66,10 @@ interface Key {
         if (delimiter.length == 0) {
             throw at.error("\"delimiter\" is missing");
         }
-        long[] indexes = !at.has("index") ? new long[] {0}
-            : at.get("index").isArray() ? at.numbers("index") : new long[] {at.number("index", 0)};
+        long[] indexes = at.get("index").isArray() ? at.numbers("index") : new long[] {at.number("index", 0)};
+        if (indexes.length == 0) {
+            throw at.error("\"index\" is an empty list");
+        }
         return key -> {
             List<byte[]> parts = new ArrayList<>();
             int start = 0;
@@ -75,6 +92,9 @@ interface Key {
     private static Key tag(Node at) {
         byte[] open = at.bytes("open", "{");
         byte[] close = at.bytes("close", "}");
+        if (open.length != 1 || close.length != 1) {
+            throw at.error("\"open\" and \"close\": expected one character each");
+        }
         return key -> {
             int start = Bytes.find(key, open, 0);
             int end = start < 0 ? -1 : Bytes.find(key, close, start + 1);
@@ -84,10 +104,16 @@ interface Key {
 
     private static Key payload(Node at) {
         int size = at.number("id-bytes", 4);
+        if (size != 4 && size != 8) {
+            throw at.error("\"id-bytes\": expected 4 or 8, found " + size);
+        }
         boolean pinned = at.has("known-ids");
         Set<Long> known = new HashSet<>();
         if (pinned) {
             Arrays.stream(at.numbers("known-ids")).forEach(known::add);
+            if (known.isEmpty() || known.stream().anyMatch(id -> id < 1)) {
+                throw at.error("\"known-ids\": expected ids from 1 on");
+            }
         }
         return key -> {
             if (key.length >= 1 + size && key[0] == 0) {
@@ -106,11 +132,8 @@ interface Key {
     }
 
     private static Key windowed(Node at) {
-        String form = at.text("form", "time");
-        int tail = form.equals("time") ? 8 : form.equals("store") ? 12 : form.equals("session") ? 16 : 0;
-        if (tail == 0) {
-            throw at.error("no form \"" + form + "\": time, store or session");
-        }
+        String form = at.choice("form", "time", "time", "store", "session");
+        int tail = form.equals("time") ? 8 : form.equals("store") ? 12 : 16;
         return key -> key.length < tail ? null : Arrays.copyOf(key, key.length - tail);
     }
 }

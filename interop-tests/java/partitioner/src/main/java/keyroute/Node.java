@@ -16,6 +16,12 @@ final class Node {
     Node(JsonObject value, String path) {
         this.value = value;
         this.path = path;
+        Set<String> seen = new HashSet<>();
+        for (String name : value.names()) { // the parser keeps them all, and would answer with the last one
+            if (!seen.add(name)) {
+                throw error("\"" + name + "\" stands there twice");
+            }
+        }
     }
 
     ConfigException error(String what) {
@@ -26,7 +32,9 @@ final class Node {
     Node allow(String... fields) {
         Set<String> known = new HashSet<>(Arrays.asList(fields));
         for (JsonObject.Member member : value) {
-            if (!known.contains(member.getName()) && !member.getName().equals("comment")) {
+            if (member.getName().equals("comment")) {
+                text("comment", "");
+            } else if (!known.contains(member.getName())) {
                 throw error("the Java partitioner does not know \"" + member.getName() + "\"");
             }
         }
@@ -57,6 +65,24 @@ final class Node {
         return has(field) ? as(field, get(field)::asInt) : otherwise;
     }
 
+    /** A whole number of a range; it must stand there unless otherwise lies outside of the range. */
+    int number(String field, int otherwise, int least, int most) {
+        int number = has(field) || otherwise >= least ? number(field, otherwise) : otherwise;
+        if (has(field) && (number < least || number > most)) {
+            throw error("\"" + field + "\": expected a whole number from " + least + " to " + most + ", found " + number);
+        }
+        return number;
+    }
+
+    /** One of the names that there are. */
+    String choice(String field, String otherwise, String... names) {
+        String name = text(field, otherwise);
+        if (!Arrays.asList(names).contains(name)) {
+            throw error("no " + field + " \"" + name + "\": " + String.join(" or ", names));
+        }
+        return name;
+    }
+
     byte[] bytes(String field, String otherwise) {
         return text(field, otherwise).getBytes(StandardCharsets.UTF_8);
     }
@@ -67,14 +93,14 @@ final class Node {
             .mapToLong(item -> item.isString() ? Long.parseLong(item.asString().substring(2), 16) : item.asLong()).toArray());
     }
 
-    private interface Reading<T> {
+    interface Reading<T> {
         T read();
     }
 
-    private <T> T as(String field, Reading<T> reading) {
+    <T> T as(String field, Reading<T> reading) {
         try {
             return reading.read();
-        } catch (UnsupportedOperationException | NumberFormatException | IndexOutOfBoundsException e) {
+        } catch (UnsupportedOperationException | IllegalArgumentException | IndexOutOfBoundsException | NullPointerException e) {
             throw error("\"" + field + "\" is not of the form that docs/policy-format.md gives it: " + e.getMessage());
         }
     }

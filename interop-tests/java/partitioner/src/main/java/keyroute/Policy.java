@@ -9,6 +9,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
@@ -28,9 +29,12 @@ public final class Policy {
 
         private Rule(Node at, Path folder) {
             at.allow("partitions", "key", "hash", "map", "locations", "fingerprint");
-            partitions = at.number("partitions", 0);
+            partitions = at.number("partitions", 0, 1, 1_000_000);
             at.get("fingerprint");
             fingerprint = at.text("fingerprint", "");
+            if (!fingerprint.matches("[0-9a-f]{16}")) {
+                throw at.error("\"fingerprint\": expected 16 hexadecimal digits");
+            }
             String name = at.text("hash", "murmur2");
             Hash hash = Hash.BY_NAME.get(name);
             if (hash == null) {
@@ -39,7 +43,31 @@ public final class Policy {
             }
             key = at.has("key") ? Key.read(at.child("key")) : bytes -> bytes;
             rejects = at.has("key") && at.child("key").text("missing", "whole-key").equals("reject");
-            placement = at.has("map") ? Placement.read(at.child("map"), hash, folder) : Placement.modulo(hash);
+            Placement.Context context = new Placement.Context(hash, Hash.highest(name), partitions, folder);
+            placement = at.has("map") ? Placement.read(at.child("map"), context) : Placement.modulo(hash);
+            if (at.has("locations")) {
+                checkLocations(at.child("locations"));
+            }
+        }
+
+        /** They do not route; but one who wrote them wrong may have written the rest wrong. */
+        private void checkLocations(Node at) {
+            BitSet located = new BitSet();
+            for (String name : at.value.names()) {
+                String[] ends = name.split("-", -1);
+                at.as(name, () -> {
+                    int first = Integer.parseUnsignedInt(ends[0]);
+                    int last = ends.length == 1 ? first : Integer.parseUnsignedInt(ends[1]);
+                    int end = partitions == 0 ? 1_000_000 : partitions;
+                    if (ends.length > 2 || last < first || last >= end || located.get(first, last + 1).cardinality() > 0
+                        || at.text(name, "").isEmpty()) {
+                        throw new IllegalArgumentException("expected a range of partitions below " + end
+                            + ", each with one location, and a name");
+                    }
+                    located.set(first, last + 1);
+                    return null;
+                });
+            }
         }
 
         /** @return 16 hex digits; programs that log the same ones route alike */
@@ -66,6 +94,8 @@ public final class Policy {
         }
     }
 
+    private static final Pattern NAME = Pattern.compile("[A-Za-z0-9._*?-]{1,249}");
+
     private final Map<String, Rule> exact = new HashMap<>();
     private final List<Map.Entry<String, Rule>> patterns = new ArrayList<>();
 
@@ -85,8 +115,14 @@ public final class Policy {
             throw root.error("\"keyroute\": 1 is missing: the version of the policy format");
         }
         Node topics = root.child("topics");
+        if (topics.value.isEmpty()) {
+            throw topics.error("expected at least one topic");
+        }
         for (JsonObject.Member member : topics.value) {
             String name = member.getName();
+            if (!NAME.matcher(name).matches() || name.equals(".") || name.equals("..")) {
+                throw topics.error("\"" + name + "\" is no name or pattern of a topic");
+            }
             Rule rule = new Rule(topics.child(name), folder);
             if (name.contains("*") || name.contains("?")) {
                 patterns.add(Map.entry(name, rule));
