@@ -5,7 +5,7 @@ import re
 
 import jsonschema
 import pytest
-from support import BUILD, DEBIAN_PYTHON, INTEROP, JAVA, KAFKA_LIB, missing, need_command, need_file, run
+from support import BUILD, DEBIAN_PYTHON, INTEROP, JAVA, KAFKA_LIB, ROOT, missing, need_command, need_file, run
 
 VECTORS = INTEROP / "vectors"
 SOURCES = VECTORS / "sources"
@@ -266,14 +266,44 @@ def test_check_names_what_a_wrong_partitioner_does(tmp_path):
     assert "who would be hit" in result.out and "kafkajs 2" in result.out
 
 
-def test_check_takes_the_answers_of_a_real_client(tmp_path):
-    """The example of the README, with the kafka-python that Debian ships."""
+REAL_CLIENT = """
+import sys
+from kafka.partitioner.default import DefaultPartitioner
+choose = DefaultPartitioner()
+for line in sys.stdin:
+    n, key = line.rstrip("\\n").split("\\t")
+    print(choose(bytes.fromhex(key), range(int(n)), []))
+"""
+
+
+@pytest.fixture
+def kafka_python():
     if run(DEBIAN_PYTHON, "-c", "import kafka").rc != 0:
         missing("Debian's python3-kafka is missing")
-    readme = (VECTORS / "README.md").read_text("utf-8")
-    example = "\n".join(line[4:] for line in re.search(r"<<'EOF'\n(.*?)\n    EOF", readme, re.S).group(1).split("\n"))
-    assert "DefaultPartitioner" in example
-    check("--", *program(tmp_path, example + "\n")).ok()
+
+
+@pytest.mark.usefixtures("kafka_python")
+def test_check_takes_the_answers_of_a_real_client(tmp_path):
+    check("--", *program(tmp_path, REAL_CLIENT)).ok()
+
+
+@pytest.mark.usefixtures("kafka_python")
+def test_the_test_suite_that_the_page_shows_passes_and_can_fail(tmp_path):
+    shown = re.search(r"```python\n(.*?)```", (ROOT / "docs" / "vectors.md").read_text("utf-8"), re.S).group(1)
+    suite_of_somebody = program(tmp_path, shown)
+    said = run(*suite_of_somebody, VECTORS / "murmur2.json").ok().out
+    assert said == f"{suite_version()} failed: []\n"
+    failed = run(*suite_of_somebody, VECTORS / "murmur2-unsigned.json").ends_with(1).out
+    assert "@platformatic/kafka" in failed and failed.count("(") > 900
+
+
+def test_the_page_tells_how_many_are_caught():
+    page = (ROOT / "docs" / "vectors.md").read_text("utf-8")
+    table = [ids for (file, _), ids in caught_by().items() if file == "murmur2"]
+    assert f"together catch all {len(table)} (64, and the {len(FILES) - 1} other functions)" in page
+    assert f"prints {['', '', '', '', '', 'five', 'six', 'seven'][len(listed(catches('--fewest')))]} vectors" in page
+    shown = re.search(r"\$ interop-tests/vectors/catches --double newline\n(.*?)\n\.\.\.", page, re.S).group(1)
+    assert catches("--double", "newline").ok().out.startswith(shown)
 
 
 @pytest.mark.parametrize("text, said", [
