@@ -11,8 +11,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include <syslog.h>
+#include <time.h>
 
 #define NAME "keyroute" /* of the interceptors */
+
+/* An error for the host, whose room for it may be small (Go's binding has 128 bytes): then the whole goes to the log, too. */
+static void tell(char *errstr, size_t errstr_size, const char *text)
+{
+        struct timespec now;
+
+        if ((size_t)snprintf(errstr, errstr_size, "%s", text) < errstr_size)
+                return;
+        clock_gettime(CLOCK_REALTIME, &now);
+        fprintf(stderr, "%%%d|%lld.%03ld|KEYROUTE|configuration| %s\n", LOG_ERR, (long long)now.tv_sec,
+                now.tv_nsec / 1000000, text);
+}
 
 /* One per configuration object, and so per client, which takes its configuration over. */
 struct context {
@@ -71,7 +84,7 @@ static rd_kafka_conf_res_t on_conf_set(rd_kafka_conf_t *conf, const char *name, 
                 }
         }
         if (res == RD_KAFKA_CONF_INVALID)
-                snprintf(errstr, errstr_size, "%s", err.text);
+                tell(errstr, errstr_size, err.text);
         return res;
 }
 
@@ -415,7 +428,7 @@ rd_kafka_resp_err_t conf_init(rd_kafka_conf_t *conf, void **opaque, char *errstr
         /* All that can fail comes first: afterwards librdkafka would keep interceptors of a plugin that it gave up. */
         if (!context || !kr_bind(&context->lib, __builtin_return_address(0), &err) ||
             !kr_settings_init(&context->settings, &err) || !note_partitioner(context, conf, &err)) {
-                snprintf(errstr, errstr_size, "%s", err.text);
+                tell(errstr, errstr_size, err.text);
                 if (context)
                         context_free(context);
                 return RD_KAFKA_RESP_ERR__INVALID_ARG;
