@@ -113,11 +113,21 @@ def node_rdkafka():
     return on_node("produce.js", CACHE / "hosts-node/node_modules", "node-rdkafka")
 
 
+@pytest.fixture(scope="session")
+def go_static():
+    return [need_file(CACHE / "hosts-go/produce", "the example in Go, linked,")]
+
+
+@pytest.fixture(scope="session")
+def rust_static():
+    return [need_file(CACHE / "hosts-rust/produce", "the example in Rust, linked,")]
+
+
 # Where a host finds its librdkafka in the system, it is run with the oldest and with the newest one.
 @pytest.mark.parametrize("program, librdkafka", [
     ("c_program", "old"), ("c_program", "new"), ("cpp_program", "old"), ("cpp_program", "new"),
     ("kcat_program", "old"), ("kcat_program", "new"), ("python_debian", "old"), ("python_wheel", None),
-    ("node_confluent", None), ("node_confluent_promises", None), ("node_rdkafka", "old"), ("node_rdkafka", "new"),
+    ("node_confluent", None), ("node_confluent_promises", None), ("node_rdkafka", "old"), ("node_rdkafka", "new"), ("go_static", None), ("rust_static", None),
 ])
 def test_programs(program, librdkafka, policy, request, kafka, orders, repartition):
     env = Librdkafka(librdkafka).env if librdkafka else {}
@@ -125,7 +135,11 @@ def test_programs(program, librdkafka, policy, request, kafka, orders, repartiti
     keyed = "".join(f"{key}\thello {key}\n" for key in KEYS)
     lines = f"{REFUSED}\tfirst\n{keyed}{UNKEYED}\n{REFUSED}\tlast\n" if rejecting else f"{keyed}{UNKEYED}\n"
 
-    done = run(*request.getfixturevalue(program), kafka.bootstrap, orders, policy, stdin=lines,
+    if program == "rust_static":  # whose properties have no order
+        where, env = [], {"KEYROUTE_POLICY": policy}
+    else:
+        where = [policy]
+    done = run(*request.getfixturevalue(program), kafka.bootstrap, orders, *where, stdin=lines,
                env={"KEYROUTE_PLUGIN": PLUGIN, **env}).ends_with(1 if rejecting else 0)
 
     assert f"topic {orders}: " in done.err and f"{COUNT} partitions" in done.err
@@ -135,6 +149,20 @@ def test_programs(program, librdkafka, policy, request, kafka, orders, repartiti
     assert [r.value.decode() for r in records if r.key is None] == [UNKEYED]
     assert all(r.value.decode() == f"hello {r.key.decode()}" for r in records if r.key is not None)
     check_places(records, policy, repartition, KEYS)
+
+
+@pytest.mark.parametrize("program, policy_argument", [("go_static", ["policy"]), ("rust_static", [])])
+def test_a_stripped_program_is_told_so_once(program, policy_argument, request, tmp_path):
+    """Before it has looked for a broker."""
+    linked = request.getfixturevalue(program)[0]
+    stripped = tmp_path / "stripped"
+    need_file(PLUGIN, "our own plugin, which 'make' builds,")
+    run("strip", "-o", stripped, linked).ok()
+    done = run(stripped, "127.0.0.1:1", "orders", *policy_argument, env={"KEYROUTE_PLUGIN": PLUGIN}).ends_with(2)
+    remedies = re.findall("cannot find rd_kafka_conf_set in (.*?), which holds the librdkafka that loads the plugin: it is linked "
+                          "in without its symbols; do not strip the program, or link it with -rdynamic, or use the shared "
+                          "librdkafka", done.err)
+    assert remedies == [str(stripped)]
 
 
 class Daemon:
