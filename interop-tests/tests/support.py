@@ -20,6 +20,7 @@ REGISTRY = INTEROP / "registry" / "registry"
 REGISTRY_LIB = CACHE / "registry"
 SERIALIZERS = INTEROP / "serializers"
 NODE_MODULES = CACHE / "serializers" / "node_modules"
+KAFKAJS_MODULES = CACHE / "ci-kit" / "kafkajs" / "node_modules"
 GO_AVRO = CACHE / "go" / "avro"
 GO_FLEET = CACHE / "fleet" / "fleet"
 GO_COMPILER = CACHE / "go" / "compiler" / "go" / "bin" / "go"  # where the system's is too old

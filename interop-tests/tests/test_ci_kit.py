@@ -9,7 +9,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 import yaml
-from support import CACHE, KAFKA_LIB, ROOT, need_command, need_file, run
+from support import CACHE, KAFKA_LIB, KAFKAJS_MODULES, ROOT, need_command, need_file, run
 
 KIT = ROOT / "examples" / "ci"
 REFERENCE = KIT / "reference"
@@ -172,7 +172,7 @@ ROWS = re.findall(r"^\| \[`(\w+)`\]\(reference/\1\) \|.*?\| `(.*?)` \| `(.*?)` \
 def fetched(language):
     """What PREPARE would download, and scripts/install-deps did: where it is, and where a program looks for it."""
     return {"go": (CACHE / "ci-kit" / "go" / "partition", "partition"), "java": (KAFKA_LIB, "target/dependency"),
-            "node": (CACHE / "ci-kit" / "kafkajs" / "node_modules", "node_modules")}.get(language)
+            "node": (KAFKAJS_MODULES, "node_modules")}.get(language)
 
 
 def test_every_program_has_its_row():

@@ -10,7 +10,8 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
-from support import BUILD, DEBIAN_PYTHON, HANG_S, KAFKA_LIB, ROOT, run, unique
+from support import (BUILD, DEBIAN_PYTHON, HANG_S, KAFKA_LIB, KAFKAJS_MODULES, ROOT, need_command, need_file, run,
+                     unique)
 
 # One program with many faults: its first argument picks one.
 PROGRAM = '''
@@ -35,6 +36,8 @@ def place(key):
     if fault == "sign":
         h = murmur2(key)
         return abs(h - (1 << 32) if h >> 31 else h) % n
+    if fault == "unsigned":
+        return murmur2(key) % n
     if fault == "signed-bytes":
         return (murmur2(key, signed=True) & 0x7fffffff) % n
     if fault == "utf16":
@@ -85,6 +88,7 @@ def test_a_right_program_conforms(repartition, program):
 @pytest.mark.parametrize("fault, hash_name, form, partitions, fix", [
     ("crc32", "crc32", None, 12, "murmur2"),
     ("sign", "murmur2-abs", None, 12, "murmur2"),
+    ("unsigned", "murmur2-unsigned", None, 12, "murmur2"),
     ("utf16", "murmur2", "as UTF-16LE", 12, "as UTF-16LE"),
     ("json-quotes", "murmur2", "JSON quotes put on", 12, "quotes"),
     ("seed0", "murmur2-seed0", None, 12, "murmur2"),
@@ -120,14 +124,81 @@ def test_what_is_like_nothing_is_said_to_be_so(repartition, program):
     assert rc == 1 and "no known function" in found["verdict"]["text"]
 
 
-def test_the_murmur2_of_kafkajs_1(repartition, tmp_path):
-    """Asked for through the tool's own function of that name, whose values real kafkajs gave (interop-tests/vectors)."""
-    keys = repartition("conform", "--print-keys").ok().out
-    answers = repartition("route", "--hash", "kafkajs-legacy", "--partitions", 12, "--key-format", "hex", stdin=keys).ok().out
-    (tmp_path / "answers").write_text("".join(line.split("\t")[1] + "\n" for line in answers.splitlines()))
-    rc, found = conform(repartition, "--", "cat", tmp_path / "answers")
-    assert rc == 1 and found["verdict"]["hash"] == "kafkajs-legacy"
-    assert "kafkajs" in found["verdict"]["fix"]
+# Mistakes as people make them, with the clients that they use: the key's way through a string, a wrong setting, a wrong count.
+KAFKAJS = """
+const { createInterface } = require("node:readline");
+const { DefaultPartitioner, LegacyPartitioner } = require("kafkajs").Partitioners;
+const [how, counted] = [process.argv[2], Number(process.env.KEYROUTE_PARTITIONS) - (process.argv[2] === "one-less" ? 1 : 0)];
+const partitionMetadata = Array.from({ length: counted }, (_, partitionId) => ({ partitionId, leader: 0 }));
+const choose = how.startsWith("legacy") ? LegacyPartitioner() : DefaultPartitioner();
+const utf16 = (key) => Buffer.from(key.toString(), "utf16le");
+const made = {
+  legacy: (key) => key, "legacy-text": (key) => key.toString(), text: (key) => key.toString(), "one-less": (key) => key,
+  json: (key) => JSON.stringify(key.toString()), base64: (key) => key.toString("base64"), hex: (key) => key.toString("hex"),
+  utf16le: utf16, utf16be: (key) => utf16(key).swap16(), "empty-is-null": (key) => (key.length ? key : null),
+}[how];
+createInterface({ input: process.stdin }).on("line", (line) => {
+  console.log(choose({ topic: "t", partitionMetadata, message: { key: made(Buffer.from(line, "hex")) } }));
+});
+"""
+KAFKA_PYTHON = """
+import json, os, sys
+from kafka.partitioner.default import DefaultPartitioner
+choose, partitions = DefaultPartitioner(), list(range(int(os.environ["KEYROUTE_PARTITIONS"])))
+for line in sys.stdin:
+    key = bytes.fromhex(line.strip())
+    text = key.decode("utf-8", "replace")
+    made = {"json": json.dumps(text).encode(), "latin-1": key.decode("latin-1").encode(),
+            "utf-16": b"\\xff\\xfe" + text.encode("utf-16-le"),
+            "utf-16-be": b"\\xfe\\xff" + text.encode("utf-16-be")}[sys.argv[1]]
+    print(choose(made, partitions, partitions))
+"""
+TEXT = "the key taken for text, with U+FFFD for what is no UTF-8"
+
+
+@pytest.fixture
+def user_program(tmp_path):
+    """user_program("kafkajs" or "kafka-python", mistake) is the command of a program that somebody could have written."""
+
+    def make(client, mistake):
+        source = tmp_path / ("user.cjs" if client == "kafkajs" else "user.py")
+        source.write_text(KAFKAJS if client == "kafkajs" else KAFKA_PYTHON)
+        if client == "kafka-python":
+            return [DEBIAN_PYTHON, source, mistake]
+        return ["env", f"NODE_PATH={need_file(KAFKAJS_MODULES, 'kafkajs')}", need_command("node"), source, mistake]
+
+    return make
+
+
+@pytest.mark.parametrize("client, mistake, hash_name, form, partitions, fix", [
+    ("kafkajs", "legacy", "kafkajs-legacy", None, 12, "JavaCompatiblePartitioner"),
+    ("kafkajs", "legacy-text", "kafkajs-legacy", TEXT, 12, "bytes as they are"),
+    ("kafkajs", "text", "murmur2", TEXT, 12, "bytes as they are"),
+    ("kafkajs", "json", "murmur2", "the key as JSON text, in quotes", 12, "in quotes"),
+    ("kafkajs", "base64", "murmur2", "the key in base64", 12, "base64"),
+    ("kafkajs", "hex", "murmur2", "the hexadecimal text, which was not decoded", 12, "hexadecimal"),
+    ("kafkajs", "utf16le", "murmur2", "the key's text in UTF-16LE", 12, "UTF-16LE"),
+    ("kafkajs", "utf16be", "murmur2", "the key's text in UTF-16BE", 12, "UTF-16BE"),
+    ("kafkajs", "one-less", "murmur2", None, 11, "it counts 11"),
+    ("kafka-python", "json", "murmur2", "the key as JSON text, in quotes and with escapes for all but ASCII", 12, "escapes"),
+    ("kafka-python", "utf-16", "murmur2", "the key's text in UTF-16LE behind a byte order mark", 12, "byte order mark"),
+    ("kafka-python", "utf-16-be", "murmur2", "the key's text in UTF-16BE behind a byte order mark", 12, "byte order mark"),
+    ("kafka-python", "latin-1", "murmur2", "bytes taken for Latin-1 and encoded as UTF-8", 12, "Latin-1"),
+])
+def test_what_people_do_with_real_clients(repartition, user_program, client, mistake, hash_name, form, partitions, fix):
+    rc, found = conform(repartition, "--", *user_program(client, mistake))
+    verdict = found["verdict"]
+    assert rc == 1 and (verdict["hash"], verdict["form"], verdict["partitions"]) == (hash_name, form, partitions), verdict
+    assert fix in verdict["fix"] and verdict["agree"] == verdict["of"] > 750, verdict
+
+
+def test_an_empty_key_that_is_spread(repartition, user_program):
+    """As kafkajs spreads a key that is missing: by chance, so now and then it is right."""
+    for _ in range(20):
+        rc, found = conform(repartition, "--", *user_program("kafkajs", "empty-is-null"))
+        if rc == 1:
+            break
+    assert rc == 1 and found["failed"] == 1 and "not a missing key" in found["verdict"]["fix"]
 
 
 def test_a_policy_of_slots(repartition, program, tmp_path):

@@ -1,6 +1,7 @@
 #include "decide/conform.h"
 
 #include "decide/forms.h"
+#include "decide/mistakes.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,103 +10,16 @@
 
 enum { COUNT_MAX = 4096, ALIKE_MIN = 90 /* percent of the keys */, PROBES = 16 };
 
-/* ---- what a program may have made of the key ---------------------------------------------------------------------- */
-
-static bool put(struct rp_form_bytes *out, unsigned byte)
+/* NULL first: the key as it is. Then mistakes, then what audits look for. false past the last. */
+static bool form_at(size_t i, const struct rp_form **form, bool *is_mistake)
 {
-        if (out->len == sizeof(out->data))
-                return false;
-        out->data[out->len++] = (unsigned char)byte;
-        return true;
-}
+        size_t mistakes = 0;
 
-static bool hex(const unsigned char *key, size_t len, struct rp_form_bytes *out)
-{
-        static const char digits[] = "0123456789abcdef";
-
-        out->len = 0;
-        for (size_t i = 0; i < len; i++)
-                if (!put(out, (unsigned char)digits[key[i] >> 4]) || !put(out, (unsigned char)digits[key[i] & 15]))
-                        return false;
-        return true;
-}
-
-static bool with_line_end(const unsigned char *key, size_t len, struct rp_form_bytes *out)
-{
-        if (len >= sizeof(out->data))
-                return false;
-        memcpy(out->data, key, len);
-        out->data[len] = '\n';
-        out->len = len + 1;
-        return true;
-}
-
-static bool up_to_nul(const unsigned char *key, size_t len, struct rp_form_bytes *out)
-{
-        const unsigned char *nul = memchr(key, 0, len);
-
-        if (len > sizeof(out->data))
-                return false;
-        out->len = nul ? (size_t)(nul - key) : len;
-        memcpy(out->data, key, out->len);
-        return true;
-}
-
-static bool lower(const unsigned char *key, size_t len, struct rp_form_bytes *out)
-{
-        out->len = 0;
-        for (size_t i = 0; i < len; i++)
-                if (!put(out, key[i] >= 'A' && key[i] <= 'Z' ? key[i] + 32u : key[i]))
-                        return false;
-        return true;
-}
-
-static bool trimmed(const unsigned char *key, size_t len, struct rp_form_bytes *out)
-{
-        while (len && strchr(" \t\r\n", key[len - 1]) && key[len - 1])
-                len--;
-        while (len && strchr(" \t\r\n", *key) && *key) {
-                key++;
-                len--;
-        }
-        if (len > sizeof(out->data))
-                return false;
-        memcpy(out->data, key, len);
-        out->len = len;
-        return true;
-}
-
-/* Each byte taken for a character of Latin-1 and written as UTF-8. */
-static bool latin1(const unsigned char *key, size_t len, struct rp_form_bytes *out)
-{
-        out->len = 0;
-        for (size_t i = 0; i < len; i++)
-                if (key[i] < 0x80 ? !put(out, key[i]) : (!put(out, 0xc0u | key[i] >> 6) || !put(out, 0x80u | (key[i] & 0x3f))))
-                        return false;
-        return true;
-}
-
-static const struct rp_form own_forms[] = {
-        { "the hexadecimal text, which was not decoded", NULL, hex },
-        { "the key with its line end", NULL, with_line_end },
-        { "the key up to its first NUL byte", NULL, up_to_nul },
-        { "the key in lower case", NULL, lower },
-        { "the key without white space around it", NULL, trimmed },
-        { "bytes taken for Latin-1 and encoded as UTF-8", NULL, latin1 },
-};
-
-enum { OWN_FORMS = sizeof(own_forms) / sizeof(own_forms[0]) };
-
-/* NULL first: the key as it is. Then our own, then those that audits look for. false past the last. */
-static bool form_at(size_t i, const struct rp_form **form)
-{
-        if (i == 0)
-                *form = NULL;
-        else if (i <= OWN_FORMS)
-                *form = &own_forms[i - 1];
-        else
-                *form = rp_form_at(i - 1 - OWN_FORMS);
-        return i <= OWN_FORMS || *form;
+        while (rp_mistake_at(mistakes))
+                mistakes++;
+        *is_mistake = i > 0 && i <= mistakes;
+        *form = i == 0 ? NULL : *is_mistake ? rp_mistake_at(i - 1) : rp_form_at(i - 1 - mistakes);
+        return i == 0 || *form;
 }
 
 /* ---- comparing ------------------------------------------------------------------------------------------------------ */
@@ -150,9 +64,12 @@ void rp_conform_describe(const struct rp_conform *conform, const struct rp_confo
 
 /* ---- what it does instead --------------------------------------------------------------------------------------------- */
 
-/* How many answers a way over a form gives; *of gets the cases that say something. */
+/*
+ * How many answers a way over a form gives; *of gets the cases that say something. Where a form of audits does not apply,
+ * most programs take the key as it is; where one of mistakes does not, the key is too long for us.
+ */
 static size_t count_alike(const struct rp_conform *conform, const struct rp_way *way, const struct rp_form *form,
-                          int32_t partition_cnt, size_t *of)
+                          bool is_mistake, int32_t partition_cnt, size_t *of)
 {
         size_t agree = 0;
 
@@ -166,7 +83,9 @@ static size_t count_alike(const struct rp_conform *conform, const struct rp_way 
                         continue;
                 formed.form = form && form->encode ? form : NULL;
                 to = rp_way_partition(&formed, at->vector->key, at->vector->key_len, partition_cnt);
-                if (to == -1) /* the form does not apply: most programs then take the key as it is */
+                if (to == -1 && is_mistake)
+                        continue;
+                if (to == -1)
                         to = rp_way_partition(way, at->vector->key, at->vector->key_len, partition_cnt);
                 agree += to == at->answer;
                 ++*of;
@@ -175,10 +94,10 @@ static size_t count_alike(const struct rp_conform *conform, const struct rp_way 
 }
 
 static void consider(struct rp_conform *conform, const struct rp_way *way, const struct rp_form *form,
-                     int32_t partition_cnt)
+                     bool is_mistake, int32_t partition_cnt)
 {
         struct rp_conform_likeness *best = &conform->likeness;
-        size_t of, agree = count_alike(conform, way, form, partition_cnt, &of);
+        size_t of, agree = count_alike(conform, way, form, is_mistake, partition_cnt, &of);
 
         if (agree > best->agree)
                 *best = (struct rp_conform_likeness){ way, form ? form->name : NULL, partition_cnt, agree, of };
@@ -204,23 +123,24 @@ static bool is_promising(const struct rp_conform *conform, const struct rp_way *
 static void find_likeness(struct rp_conform *conform, const struct rp_ways *ways)
 {
         const struct rp_form *form;
+        bool is_mistake;
         int32_t cnt = conform->partition_cnt;
 
         conform->likeness = (struct rp_conform_likeness){ .partition_cnt = cnt };
-        for (size_t f = 0; form_at(f, &form); f++) {
+        for (size_t f = 0; form_at(f, &form, &is_mistake); f++) {
                 if (form && !form->encode)
                         continue; /* parts of the key are what policies are for, no mistake of a program's */
-                consider(conform, &ways->list[ways->judge], form, cnt);
+                consider(conform, &ways->list[ways->judge], form, is_mistake, cnt);
                 for (size_t w = 0; w < ways->cnt; w++)
                         if (w != ways->judge)
-                                consider(conform, &ways->list[w], form, cnt);
+                                consider(conform, &ways->list[w], form, is_mistake, cnt);
                 if (conform->likeness.agree == conform->likeness.of && conform->likeness.of)
                         return;
         }
         for (size_t w = 0; w < ways->cnt; w++)
                 for (int32_t n = 1; n <= COUNT_MAX && ways->list[w].takes_any_count; n++)
                         if (n != cnt && is_promising(conform, &ways->list[w], n))
-                                consider(conform, &ways->list[w], NULL, n);
+                                consider(conform, &ways->list[w], NULL, false, n);
 }
 
 static bool has_high_byte(const struct rp_vector *vector)
@@ -265,6 +185,14 @@ static void find_flag(const struct rp_conform *conform, char *out, size_t size)
                 snprintf(out, size, "%s", "HighByte");
 }
 
+static bool has_only_the_empty_key_failed(const struct rp_conform *conform)
+{
+        for (size_t i = 0; i < conform->case_cnt; i++)
+                if (!conform->cases[i].ok && conform->cases[i].vector->key_len)
+                        return false;
+        return conform->failed_cnt > 0;
+}
+
 static bool have_any_arrived(const struct rp_conform *conform)
 {
         for (size_t i = 0; i < conform->case_cnt; i++)
@@ -305,7 +233,7 @@ static void describe(struct rp_conform *conform, const struct rp_ways *ways)
         else if (is_like && like->way != judge && like->agree == like->of)
                 snprintf(conform->fix, sizeof(conform->fix), "hash by %s; those who place by %s are %s, and the remedy there is: %s",
                          judge->name, like->way->name, like->way->clients, like->way->fix);
-        else if (is_like && conform->empty_is_null && like->agree == like->of)
+        else if (has_only_the_empty_key_failed(conform))
                 snprintf(conform->fix, sizeof(conform->fix), "hash the empty key as any other: a key of no bytes is not a missing key");
         else
                 snprintf(conform->fix, sizeof(conform->fix), "look at the failed keys%s%s", *flag ? ": what they have in common is " : "", flag);
