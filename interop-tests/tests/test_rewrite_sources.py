@@ -4,10 +4,11 @@ import json
 import time
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, Producer, TopicPartition
 from records import await_progress, end_offsets, java_partition, read, sequences
 from support import run as run_program
 from support import unique
+from test_cutover import committed
 
 COUNTS = {"eu": 3, "us": 5}
 TARGET_PARTITIONS = 4
@@ -35,6 +36,13 @@ def two(kafka):
     """Two sources of different partition counts, still empty, and the name of a target."""
     name = unique("sources")
     return [kafka.create(f"{name}.{last}", partitions=cnt) for last, cnt in COUNTS.items()], f"{name}.all"
+
+
+def commit(bootstrap, group, stands):
+    """Stores offsets for a group without members. stands: (topic, partition, offset), ..."""
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group})
+    consumer.commit(offsets=[TopicPartition(*stand) for stand in stands], asynchronous=False)
+    consumer.close()
 
 
 def command(kafka, sources, target, *args):
@@ -258,3 +266,44 @@ def test_a_job_from_before_there_were_several_goes_on(kafka, two, repartition, w
     assert_image(kafka, [source], target)
     assert repartition(*run, "--execute").ok().json()["result"]["records"] == 0
     repartition("verify", source, target, "-b", kafka.bootstrap, "--jobs-topic", jobs).ok()
+
+
+def test_a_group_is_moved_so_that_it_skips_nothing(kafka, two, repartition, tmp_path):
+    """It stands somewhere in both sources; what it has not read lies at or past its new offsets, and it can go back."""
+    sources, target = two
+    back, group, both = tmp_path / "back.json", unique("group"), "+".join(reversed(sources))
+    for source in sources:
+        fill(kafka.bootstrap, source, COUNTS[source[-2:]], 4000)
+    run = command(kafka, sources, target, "--execute", *SLOW, "--throttle-records", 3000)
+    repartition(*run).ok()
+    records = {source: read(kafka.bootstrap, source) for source in sources}
+    stands = [(source, p, sum(r.partition == p for r in records[source]) * (p + 1) // 7)
+              for source in sources for p in range(COUNTS[source[-2:]])]
+    commit(kafka.bootstrap, group, stands[:-1])
+    cut = ("cutover", group, both, target, "-b", kafka.bootstrap, "--output", "json")
+    refused = repartition(*cut).ends_with(2).json()["groups"][0]["refused"]
+    assert f"no offset in 1 partition of \"{'+'.join(sources)}\"" in refused and f"the first is 4 of {sources[1]}" in refused
+    commit(kafka.bootstrap, group, stands)
+
+    done = repartition(*cut, "--execute", "--rollback", back).ok().json()
+    assert [(s["topic"], s["partitions"]) for s in done["sources"]] == [(source, COUNTS[source[-2:]]) for source in sources]
+    (row,) = done["groups"]
+    assert row["source_offsets"] == [offset for _, _, offset in stands] and 0 < max(row["target_offsets"])
+    copies = read(kafka.bootstrap, target)
+    ahead = {r.value for r in copies if r.offset >= row["target_offsets"][r.partition]}
+    stood = {(source, p): offset for source, p, offset in stands}
+    unread = {r.value for source in sources for r in records[source] if r.offset >= stood[source, r.partition]}
+    assert unread <= ahead and row["exact"] and (row["unread"], row["again"]) == (len(unread), len(ahead - unread))
+    assert committed(kafka.bootstrap, group, target, TARGET_PARTITIONS) == row["target_offsets"]
+
+    report = repartition("verify", *sources, target, "-b", kafka.bootstrap, "--output", "json").ok().out
+    (tmp_path / "report.json").write_text(report)
+    again = repartition(*cut, "--verified", tmp_path / "report.json").ok().json()
+    assert "verified, as" in again["verdict"] and again["groups"][0]["target_offsets"] == row["target_offsets"]
+
+    kafka.tool("kafka-consumer-groups", "--bootstrap-server", kafka.bootstrap, "--delete-offsets", "--group", group,
+               "--topic", sources[1]).ok()
+    undone = repartition("cutover", "--undo", back, "-b", kafka.bootstrap, "--execute", "--output", "json").ok().json()
+    assert undone["groups"][0]["source_restored"] == COUNTS["us"]
+    assert committed(kafka.bootstrap, group, target, TARGET_PARTITIONS) == [None] * TARGET_PARTITIONS
+    assert committed(kafka.bootstrap, group, sources[1], COUNTS["us"]) == row["source_offsets"][COUNTS["eu"]:]

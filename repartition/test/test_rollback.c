@@ -17,7 +17,7 @@ static void test_a_rollback_comes_back_as_it_was(void **unused)
         char *text;
 
         (void)unused;
-        assert_true(rp_rollback_init(&rollback, "a", "b", "2026-11-30T00:00:00Z"));
+        assert_true(rp_rollback_init(&rollback, "a", NULL, "b", "2026-11-30T00:00:00Z"));
         assert_true(rp_rollback_add(&rollback, "g", source, 3, target, 2));
         source[0] = 99; /* what was recorded first is kept */
         assert_true(rp_rollback_add(&rollback, "g", source, 3, target, 2));
@@ -37,13 +37,42 @@ static void test_a_rollback_comes_back_as_it_was(void **unused)
         rp_rollback_release(&rollback);
         rp_rollback_release(&read);
 
-        assert_true(rp_rollback_init(&rollback, "a", NULL, "now"));
+        assert_true(rp_rollback_init(&rollback, "a", NULL, NULL, "now"));
         text = rp_rollback_print(&rollback);
         assert_int_equal(rp_rollback_parse(&read, text, "file", &err), RP_OK);
         assert_null(read.target);
         free(text);
         rp_rollback_release(&rollback);
         rp_rollback_release(&read);
+}
+
+static void test_several_sources_come_back_with_their_partitions(void **unused)
+{
+        int64_t source[3] = { 5, -1, 0 }, target[1] = { 7 };
+        struct rp_topics topics;
+        struct rp_rollback rollback, read;
+        struct rp_error err;
+        char *text, *count;
+
+        (void)unused;
+        assert_true(rp_topics_init(&topics, (const char *const[]){ "b", "a" }, (const int32_t[]){ 1, 2 }, 2));
+        assert_true(rp_rollback_init(&rollback, "a+b", &topics, "c", "now"));
+        assert_true(rp_rollback_add(&rollback, "g", source, 3, target, 1));
+        text = rp_rollback_print(&rollback);
+        assert_int_equal(rp_rollback_parse(&read, text, "file", &err), RP_OK);
+        assert_string_equal(read.source, "a+b");
+        assert_true(rp_topics_equal(rp_rollback_topics(&read), &topics));
+        assert_int_equal(read.groups[0].source.cnt, 3);
+        rp_rollback_release(&read);
+
+        count = strstr(text, "\"partitions\": 2"); /* whose offsets are which is no longer known */
+        assert_non_null(count);
+        count[strlen("\"partitions\": ")] = '4';
+        assert_int_equal(rp_rollback_parse(&read, text, "file", &err), RP_ERR_USAGE);
+        free(text);
+        rp_rollback_release(&read);
+        rp_rollback_release(&rollback);
+        rp_topics_release(&topics);
 }
 
 static void test_what_is_no_rollback_is_told(void **unused)
@@ -109,6 +138,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_a_rollback_comes_back_as_it_was),
+                cmocka_unit_test(test_several_sources_come_back_with_their_partitions),
                 cmocka_unit_test(test_what_is_no_rollback_is_told),
                 cmocka_unit_test(test_reading_again_begins_before_the_first_misplaced_record),
         };

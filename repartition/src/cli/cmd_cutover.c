@@ -3,6 +3,7 @@
 #include "cli/cutover_print.h"
 #include "cli/file_text.h"
 #include "cli/interrupt.h"
+#include "cli/source_names.h"
 #include "clock.h"
 #include "io/file.h"
 #include "job/prepare.h"
@@ -59,8 +60,8 @@ static bool on_tick(void *arg, uint64_t done, uint64_t total, uint64_t records)
 /* ---- the way back ------------------------------------------------------------------------------------------------------ */
 
 /* A file that is there already must be about the same topics: what it says of a group is older, and therefore kept. */
-static rp_err_t begin_rollback(struct rp_rollback *rollback, const char *path, const char *source, const char *target,
-                               struct rp_error *err)
+static rp_err_t begin_rollback(struct rp_rollback *rollback, const char *path, const char *source,
+                               const struct rp_topics *topics, const char *target, struct rp_error *err)
 {
         size_t len;
         char *text = access(path, F_OK) == 0 ? rp_file_text(path, &len, err) : NULL;
@@ -69,11 +70,12 @@ static rp_err_t begin_rollback(struct rp_rollback *rollback, const char *path, c
         if (access(path, F_OK) == 0 && !text)
                 return err->code;
         if (!text)
-                return rp_rollback_init(rollback, source, target, rp_text_time(rp_wall_clock_ms()).s)
+                return rp_rollback_init(rollback, source, topics, target, rp_text_time(rp_wall_clock_ms()).s)
                                ? RP_OK : rp_fail(err, RP_ERR_FATAL, "out of memory");
         rc = rp_rollback_parse(rollback, text, path, err);
         free(text);
-        if (rc == RP_OK && (strcmp(rollback->source, source) || !rollback->target != !target ||
+        if (rc == RP_OK && (strcmp(rollback->source, source) || !rp_topics_equal(rp_rollback_topics(rollback), topics) ||
+                            !rollback->target != !target ||
                             (target && strcmp(rollback->target, target))))
                 rc = rp_fail(err, RP_ERR_USAGE, "%.300s: is the way back of another cutover (%.100s%s%.100s); name another file",
                              path, rollback->source, rollback->target ? " to " : "", rollback->target ? rollback->target : "");
@@ -133,7 +135,7 @@ static int cut_over(const struct args *args, const struct rp_cutover_config *con
         }
         is_clean = plan.is_verified && !plan.refusal_cnt;
         if (args->execute && is_clean) {
-                rc = begin_rollback(&rollback, args->rollback_file, config->source, config->target, &err);
+                rc = begin_rollback(&rollback, args->rollback_file, config->source, plan.topics, config->target, &err);
                 if (rc == RP_OK)
                         rc = rp_cutover_record(&plan, &rollback, &err);
                 if (rc == RP_OK)
@@ -178,7 +180,7 @@ static int reprocess(const struct args *args, const struct rp_reprocess_config *
                 return code;
         }
         if (args->execute && !plan.refusal_cnt) {
-                rc = begin_rollback(&rollback, args->rollback_file, config->topic, NULL, &err);
+                rc = begin_rollback(&rollback, args->rollback_file, config->topic, NULL, NULL, &err);
                 if (rc == RP_OK)
                         rc = rp_reprocess_record(&plan, &rollback, &err);
                 if (rc == RP_OK)
@@ -203,7 +205,7 @@ static int reprocess(const struct args *args, const struct rp_reprocess_config *
 
 /* ---- running ------------------------------------------------------------------------------------------------------------------ */
 
-static rp_err_t check_usage(const struct args *args, char **operands, int cnt, struct rp_error *err)
+static rp_err_t check_usage(const struct args *args, int cnt, struct rp_error *err)
 {
         if (args->undo_file && (cnt || args->reprocess || args->rollback_file))
                 return rp_fail(err, RP_ERR_USAGE, "--undo FILE names groups and topics itself: no operands, no --reprocess, no "
@@ -216,29 +218,32 @@ static rp_err_t check_usage(const struct args *args, char **operands, int cnt, s
                 return rp_fail(err, RP_ERR_USAGE, "--execute needs --rollback FILE, for the way back");
         if (args->reprocess && args->execute && cnt < 2)
                 return rp_fail(err, RP_ERR_USAGE, "--execute needs a group: GROUP... TOPIC");
-        if (!args->reprocess && !strcmp(operands[cnt - 2], operands[cnt - 1]) && !rp_client_args_have_sides(&args->client))
-                return rp_fail(err, RP_ERR_USAGE, "source and target are both \"%s\"; after a repair in place: --reprocess",
-                               operands[cnt - 1]);
         return RP_OK;
 }
 
 static int run_with_rule(const struct args *args, char **operands, int cnt, const kr_policy_t *policy,
                          const struct rp_client_config *source, const struct rp_client_config *target)
 {
-        const char *last = operands[cnt - 1], *before = args->reprocess ? last : operands[cnt - 2];
-        const kr_rule_t *rule = kr_policy_rule(policy, last);
+        const char *last = operands[cnt - 1], *parts[RP_TOPICS_MAX], *names[RP_TOPICS_MAX];
+        int32_t source_cnt = args->reprocess ? 1 : rp_sources_split(operands[cnt - 2], parts);
+        const kr_rule_t *rule;
         struct rp_progress_line line;
         struct rp_error err;
-        char job[600];
+        char job[600], label[RP_TOPICS_LABEL_SIZE];
         int code;
+        rp_err_t rc = RP_OK;
 
-        if (!rule)
-                rule = kr_policy_rule(policy, before);
-        if (!rule) {
-                rp_fail(&err, RP_ERR_USAGE, "%s: the policy names neither \"%s\" nor \"%s\"", args->policy.policy_file, last,
-                        before);
+        if (source_cnt > RP_TOPICS_MAX)
+                rc = rp_fail(&err, RP_ERR_USAGE, "more than %d sources", RP_TOPICS_MAX);
+        else if (args->reprocess)
+                names[0] = last;
+        else
+                rc = rp_sources_name(parts, source_cnt, last, rp_client_args_have_sides(&args->client), "after a repair in place "
+                                     "there is --reprocess", names, label, &err);
+        if (rc == RP_OK)
+                rc = rp_sources_rule(policy, args->policy.policy_file, names, source_cnt, last, &rule, &err);
+        if (rc != RP_OK)
                 return rp_die("cutover", &err);
-        }
         if (args->reprocess) {
                 struct rp_reprocess_config config = {
                         .client = source, .topic = last, .groups = (const char *const *)operands, .group_cnt = (size_t)cnt - 1,
@@ -249,7 +254,8 @@ static int run_with_rule(const struct args *args, char **operands, int cnt, cons
         } else {
                 size_t len;
                 struct rp_cutover_config config = {
-                        .source_client = source, .target_client = target, .source = before, .target = last,
+                        .source_client = source, .target_client = target, .sources = names, .source_cnt = source_cnt,
+                        .source = label, .target = last,
                         .job = args->job ? args->job : job, .jobs_topic = args->jobs_topic,
                         .groups = (const char *const *)operands, .group_cnt = (size_t)cnt - 2, .rule = rule,
                         .verified_name = args->verified_file, .assumes_earliest = !strcmp(args->missing, "earliest"),
@@ -257,7 +263,7 @@ static int run_with_rule(const struct args *args, char **operands, int cnt, cons
                         .tick = on_tick, .arg = &line,
                 };
 
-                rp_job_default_name(job, sizeof(job), before, last);
+                rp_job_default_name(job, sizeof(job), label, last);
                 if (args->verified_file && !(config.verified = rp_file_text(args->verified_file, &len, &err)))
                         return rp_die("cutover", &err);
                 code = cut_over(args, &config, &line);
@@ -274,7 +280,7 @@ static int run(void *raw, char **operands, int operand_cnt)
         kr_policy_t *policy;
         int code;
 
-        if (check_usage(args, operands, operand_cnt, &err) != RP_OK)
+        if (check_usage(args, operand_cnt, &err) != RP_OK)
                 return rp_die("cutover", &err);
         policy = rp_policy_from_args(&args->policy, &err);
         if (!policy)
@@ -303,6 +309,8 @@ const struct rp_command rp_cmd_cutover = {
                 "It refuses while a group has members, where a group has read more than was copied or has no offsets, and\n"
                 "while DST is not the image of what was copied of SRC: it verifies that first, unless --verified FILE gives\n"
                 "the report of \"repartition verify --output json\" about the topics as they are now (exit code 1: not equal).\n\n"
+                "Of several sources that rewrite made one topic of, SRC is all of them with a plus between, as in\n"
+                "orders.eu+orders.us.\n\n"
                 "--rollback FILE is written before any offset is stored; --undo FILE takes the cutover back. Offsets in SRC\n"
                 "are left as they are.\n\n"
                 "With --reprocess it takes GROUP... TOPIC, a topic that was repaired in place: the offset in each partition\n"

@@ -110,6 +110,8 @@ void rp_cutover_print_json(const struct rp_cutover_result *result, FILE *out)
         json_t *root = json_pack("{s:s, s:s, s:s, s:s}", "command", "cutover", "source", result->config->source, "target",
                                  result->config->target, "job", result->config->job);
 
+        if (plan->topics) /* by them the offsets are told apart: those of the first, then those of the second, and so on */
+                json_object_set_new(root, "sources", rp_topics_json(plan->topics));
         json_object_set_new(root, "verified", json_boolean(plan->is_verified));
         json_object_set_new(root, "verdict", json_string(plan->verdict));
         json_object_set_new(root, "checkpoints", json_integer((json_int_t)plan->checkpoints));

@@ -23,6 +23,19 @@ rp_err_t rp_sources_name(const char *const *sources, int32_t source_cnt, const c
         return RP_OK;
 }
 
+int32_t rp_sources_split(char *text, const char *names[RP_TOPICS_MAX])
+{
+        char *rest = text, *name;
+        int32_t cnt = 0;
+
+        while ((name = strsep(&rest, "+"))) {
+                if (cnt == RP_TOPICS_MAX)
+                        return RP_TOPICS_MAX + 1;
+                names[cnt++] = name;
+        }
+        return cnt;
+}
+
 rp_err_t rp_sources_rule(const kr_policy_t *policy, const char *policy_file, const char *const *names, int32_t source_cnt,
                          const char *target, const kr_rule_t **rule, struct rp_error *err)
 {

@@ -1,4 +1,4 @@
-/** The sources of a command line: SRC... DST. */
+/** The sources of a command line: SRC... DST, or SRC+SRC2 DST where other operands go before. */
 #ifndef RP_SOURCE_NAMES_H
 #define RP_SOURCE_NAMES_H
 
@@ -16,6 +16,13 @@
  */
 rp_err_t rp_sources_name(const char *const *sources, int32_t source_cnt, const char *target, bool has_sides, const char *why,
                          const char **names, char label[RP_TOPICS_LABEL_SIZE], struct rp_error *err);
+
+/**
+ * Takes apart what several topics are called together; no topic's name has a plus in it.
+ * @param text   is written to; the names stay in it
+ * @returns how many; RP_TOPICS_MAX + 1 for any number above
+ */
+int32_t rp_sources_split(char *text, const char *names[RP_TOPICS_MAX]);
 
 /**
  * The rule for the target: its own, else that of the sources.

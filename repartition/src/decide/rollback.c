@@ -6,11 +6,17 @@
 
 enum { ROLLBACK_VERSION = 1, PARTITION_MAX = 1000000 };
 
-bool rp_rollback_init(struct rp_rollback *rollback, const char *source, const char *target, const char *written)
+bool rp_rollback_init(struct rp_rollback *rollback, const char *source, const struct rp_topics *topics, const char *target,
+                      const char *written)
 {
+        int32_t cnts[RP_TOPICS_MAX];
+
         *rollback = (struct rp_rollback){ .source = strdup(source), .target = target ? strdup(target) : NULL,
                                           .written = strdup(written) };
-        return rollback->source && rollback->written && (!target || rollback->target);
+        for (int32_t t = 0; topics && t < topics->topic_cnt; t++)
+                cnts[t] = topics->firsts[t + 1] - topics->firsts[t];
+        return rollback->source && rollback->written && (!target || rollback->target) &&
+               (!topics || rp_topics_init(&rollback->topics, (const char *const *)topics->names, cnts, topics->topic_cnt));
 }
 
 void rp_rollback_release(struct rp_rollback *rollback)
@@ -21,6 +27,7 @@ void rp_rollback_release(struct rp_rollback *rollback)
                 free(rollback->groups[i].target.items);
         }
         free(rollback->groups);
+        rp_topics_release(&rollback->topics);
         free(rollback->source);
         free(rollback->target);
         free(rollback->written);
@@ -70,6 +77,8 @@ char *rp_rollback_print(const struct rp_rollback *rollback)
                                  "groups", groups);
         char *text;
 
+        if (root && rollback->topics.topic_cnt)
+                json_object_set_new(root, "sources", rp_topics_json(&rollback->topics));
         for (size_t i = 0; root && i < rollback->group_cnt; i++)
                 json_array_append_new(groups, json_pack("{s:s, s:o, s:o}", "group", rollback->groups[i].name,
                                                         "source_offsets", offsets_json(&rollback->groups[i].source),
@@ -111,6 +120,28 @@ static bool parse_group(struct rp_rollback *rollback, const json_t *json)
         return is_valid;
 }
 
+/* Of several sources; none are listed of one. */
+static bool parse_topics(struct rp_rollback *rollback, const json_t *list)
+{
+        size_t cnt = json_array_size(list);
+        const char *names[RP_TOPICS_MAX];
+        int32_t cnts[RP_TOPICS_MAX];
+
+        if (!list)
+                return true;
+        if (cnt < 2 || cnt > RP_TOPICS_MAX)
+                return false;
+        for (size_t t = 0; t < cnt; t++) {
+                json_int_t partition_cnt;
+
+                if (json_unpack(json_array_get(list, t), "{s:s, s:I}", "topic", &names[t], "partitions", &partition_cnt) != 0 ||
+                    partition_cnt < 1 || partition_cnt > PARTITION_MAX)
+                        return false;
+                cnts[t] = (int32_t)partition_cnt;
+        }
+        return rp_topics_init(&rollback->topics, names, cnts, (int32_t)cnt);
+}
+
 rp_err_t rp_rollback_parse(struct rp_rollback *rollback, const char *text, const char *what, struct rp_error *err)
 {
         json_t *root = json_loads(text, 0, NULL);
@@ -126,9 +157,12 @@ rp_err_t rp_rollback_parse(struct rp_rollback *rollback, const char *text, const
                                "source", &source, "groups", &groups) == 0 &&
                    version == ROLLBACK_VERSION && !strcmp(kind, "cutover rollback") && json_is_array(groups) &&
                    (json_is_string(target) || json_is_null(target)) &&
-                   rp_rollback_init(rollback, source, json_string_value(target), written);
+                   rp_rollback_init(rollback, source, NULL, json_string_value(target), written) &&
+                   parse_topics(rollback, json_object_get(root, "sources"));
         for (size_t i = 0; is_valid && i < json_array_size(groups); i++)
-                is_valid = parse_group(rollback, json_array_get(groups, i));
+                is_valid = parse_group(rollback, json_array_get(groups, i)) &&
+                           (!rollback->topics.topic_cnt ||
+                            rollback->groups[rollback->group_cnt - 1].source.cnt == rollback->topics.partition_cnt);
         json_decref(root);
         return is_valid ? RP_OK
                         : rp_fail(err, RP_ERR_USAGE, "%.300s: is not what cutover --rollback writes", what);

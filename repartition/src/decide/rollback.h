@@ -6,6 +6,7 @@
 #ifndef RP_ROLLBACK_H
 #define RP_ROLLBACK_H
 
+#include "decide/topics.h"
 #include "error.h"
 
 #include <stdbool.h>
@@ -13,7 +14,7 @@
 #include <stdint.h>
 
 struct rp_rollback_offsets {
-        int64_t *items; /* by partition; -1: the group had none there */
+        int64_t *items; /* by partition, of several sources by place (decide/topics.h); -1: the group had none there */
         int32_t cnt;
 };
 
@@ -24,14 +25,25 @@ struct rp_rollback_group {
 
 struct rp_rollback {
         char *source, *target;   /* topics; target NULL for --reprocess */
+        struct rp_topics topics; /* of the source, if it is several; topic_cnt 0: one */
         char *written;           /* RFC 3339 */
         struct rp_rollback_group *groups;
         size_t group_cnt;
 };
 
-/** An empty one. target may be NULL. false when out of memory. */
-bool rp_rollback_init(struct rp_rollback *rollback, const char *source, const char *target, const char *written);
+/**
+ * An empty one. target may be NULL. false when out of memory.
+ * @param topics  several sources, which are called `source` together; NULL: one
+ */
+bool rp_rollback_init(struct rp_rollback *rollback, const char *source, const struct rp_topics *topics, const char *target,
+                      const char *written);
 void rp_rollback_release(struct rp_rollback *rollback);
+
+/** The several sources; NULL: one. */
+static inline const struct rp_topics *rp_rollback_topics(const struct rp_rollback *rollback)
+{
+        return rollback->topics.topic_cnt ? &rollback->topics : NULL;
+}
 
 /** Records a group, unless it is there already; the offsets are copied. false when out of memory. */
 bool rp_rollback_add(struct rp_rollback *rollback, const char *group, const int64_t *source, int32_t source_cnt,

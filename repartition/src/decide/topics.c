@@ -1,6 +1,7 @@
 #include "decide/topics.h"
 
 #include <inttypes.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,4 +124,14 @@ void rp_topics_label(char out[RP_TOPICS_LABEL_SIZE], const char *const *names, i
         }
         if (len >= RP_TOPICS_LABEL_SIZE)
                 snprintf(out, RP_TOPICS_LABEL_SIZE, "%.200s+%" PRId32 "-more+%016" PRIx64, sorted[0], topic_cnt - 1, digest);
+}
+
+json_t *rp_topics_json(const struct rp_topics *topics)
+{
+        json_t *list = json_array();
+
+        for (int32_t t = 0; t < topics->topic_cnt; t++)
+                json_array_append_new(list, json_pack("{s:s, s:i}", "topic", topics->names[t], "partitions",
+                                                      (int)(topics->firsts[t + 1] - topics->firsts[t])));
+        return list;
 }

@@ -74,4 +74,7 @@ int32_t rp_topics_place(const struct rp_topics *topics, int64_t code, int32_t cn
  */
 void rp_topics_label(char out[RP_TOPICS_LABEL_SIZE], const char *const *names, int32_t topic_cnt);
 
+/** [{"topic": NAME, "partitions": N}, ...] by rising name: a new json_t of jansson's. */
+struct json_t *rp_topics_json(const struct rp_topics *topics);
+
 #endif

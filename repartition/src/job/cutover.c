@@ -28,6 +28,18 @@ static rp_err_t out_of_memory(struct rp_error *err)
 
 /* ---- proof ---------------------------------------------------------------------------------------------------------- */
 
+static void say_differs(struct rp_cutover_plan *plan)
+{
+        const struct rp_cutover_config *config = plan->session->config;
+        size_t size = sizeof(plan->verdict);
+        size_t len = (size_t)snprintf(plan->verdict, size, "verify does not find the topics equal: run \"repartition verify");
+
+        for (int32_t s = 0; len < size && s < config->source_cnt; s++)
+                len += (size_t)snprintf(plan->verdict + len, size - len, " %s", config->sources[s]);
+        if (len < size)
+                snprintf(plan->verdict + len, size - len, " %s\" for what differs", config->target);
+}
+
 static rp_err_t verify(struct rp_cutover_plan *plan, struct rp_error *err)
 {
         const struct rp_cutover_config *config = plan->session->config;
@@ -43,15 +55,14 @@ static rp_err_t verify(struct rp_cutover_plan *plan, struct rp_error *err)
                 snprintf(plan->verdict, sizeof(plan->verdict), "verified: %" PRIu64 " records, equal%s", report.target.records,
                          report.mode == RP_COMPARE_LATEST ? " in the last record of each key" : "");
         else if (rc == RP_OK)
-                snprintf(plan->verdict, sizeof(plan->verdict), "verify does not find the topics equal: run "
-                         "\"repartition verify %s %s\" for what differs", config->source, config->target);
+                say_differs(plan);
         rp_verify_report_release(&report);
         return rc;
 }
 
 /* The report's ends of one side must be today's. @returns false when something else was compared. */
-static bool is_same_side(const json_t *side, const char *topic, const struct rp_range *bounds, const struct rp_progress *progress,
-                         int32_t cnt)
+static bool is_same_side(const json_t *side, const char *topic, const struct rp_topics *topics, const struct rp_range *bounds,
+                         const struct rp_progress *progress, int32_t cnt)
 {
         const char *name = json_string_value(json_object_get(side, "topic"));
         const json_t *ranges = json_object_get(side, "ranges");
@@ -60,10 +71,12 @@ static bool is_same_side(const json_t *side, const char *topic, const struct rp_
                 return false;
         for (int32_t p = 0; p < cnt; p++) {
                 const json_t *range = json_array_get(ranges, (size_t)p), *end = json_object_get(range, "end_offset");
+                const char *of = json_string_value(json_object_get(range, "topic"));
                 int64_t wanted = !progress ? bounds[p].end : progress->marks[p].next;
 
                 /* Of a partition that nothing was copied from nothing was compared. */
-                if (json_integer_value(json_object_get(range, "partition")) != p || !json_is_integer(end) ||
+                if (json_integer_value(json_object_get(range, "partition")) != rp_topics_partition(topics, p) ||
+                    (topics && (!of || strcmp(of, rp_topics_name(topics, NULL, p)))) || !json_is_integer(end) ||
                     (wanted >= 0 && json_integer_value(end) != wanted))
                         return false;
         }
@@ -83,9 +96,10 @@ static rp_err_t take_report(struct rp_cutover_plan *plan, struct rp_error *err)
                              config->verified_name);
         else if (json_object_get(root, "part"))
                 rc = rp_fail(err, RP_ERR_USAGE, "%.200s: is the report of a part; merge the parts first", config->verified_name);
-        else if (!is_same_side(json_object_get(root, "source"), config->source, topics->source_bounds, &topics->progress,
-                               plan->source_cnt) ||
-                 !is_same_side(json_object_get(root, "target"), config->target, topics->target_bounds, NULL, plan->target_cnt))
+        else if (!is_same_side(json_object_get(root, "source"), config->source, plan->topics, topics->source_bounds,
+                               &topics->progress, plan->source_cnt) ||
+                 !is_same_side(json_object_get(root, "target"), config->target, NULL, topics->target_bounds, NULL,
+                               plan->target_cnt))
                 rc = rp_fail(err, RP_ERR_USAGE, "%.200s: is about other topics, or about other ends than they have now: verify "
                              "again", config->verified_name);
         if (rc == RP_OK) {
@@ -146,9 +160,13 @@ static rp_err_t ask_group(struct rp_cutover_plan *plan, struct rp_cutover_row *r
         rc = check_idle(plan, row, source, session->topics.store.is_apart ? " in the source's cluster" : "", err);
         if (rc == RP_OK && session->topics.store.is_apart)
                 rc = check_idle(plan, row, target, " in the target's cluster", err);
-        if (rc == RP_OK)
-                rc = rp_group_offsets(source, row->name, config->source, plan->source_cnt, config->timeout_ms,
-                                      row->source_offsets, err);
+        for (int32_t p = 0; rc == RP_OK && p < plan->source_cnt;) {
+                int32_t cnt = rp_topics_count(plan->topics, plan->source_cnt, p);
+
+                rc = rp_group_offsets(source, row->name, rp_topics_name(plan->topics, config->source, p), cnt,
+                                      config->timeout_ms, row->source_offsets + p, err);
+                p += cnt;
+        }
         if (rc == RP_OK)
                 rc = rp_group_offsets(target, row->name, config->target, plan->target_cnt, config->timeout_ms,
                                       row->target_before, err);
@@ -167,6 +185,8 @@ static void place_group(struct rp_cutover_plan *plan, struct rp_cutover_row *row
 
         for (int32_t p = 0; p < plan->source_cnt; p++) {
                 const struct rp_range *bounds = &session->topics.source_bounds[p];
+                const char *topic = rp_topics_name(plan->topics, session->config->source, p);
+                int32_t partition = rp_topics_partition(plan->topics, p);
                 int64_t next = progress->marks[p].next, offset = row->source_offsets[p];
                 bool matters = session->firsts[p] >= 0 && next > session->firsts[p];
 
@@ -174,10 +194,10 @@ static void place_group(struct rp_cutover_plan *plan, struct rp_cutover_row *row
                 positions[p] = offset;
                 if (offset >= 0 && offset > bounds->end)
                         refuse(plan, row, "its offset in partition %" PRId32 " of \"%s\", %" PRId64 ", lies beyond the end of the "
-                               "log (%" PRId64 ")", p, session->config->source, offset, bounds->end);
+                               "log (%" PRId64 ")", partition, topic, offset, bounds->end);
                 else if (offset >= 0 && offset > next && (next >= 0 || offset > bounds->first))
                         refuse(plan, row, "it has read partition %" PRId32 " of \"%s\" up to %" PRId64 ", but only up to %" PRId64
-                               " was copied: run rewrite again first", p, session->config->source, offset,
+                               " was copied: run rewrite again first", partition, topic, offset,
                                next < 0 ? bounds->first : next);
                 if (offset >= 0 || !matters)
                         continue;
@@ -190,8 +210,9 @@ static void place_group(struct rp_cutover_plan *plan, struct rp_cutover_row *row
                        "nothing to go on from", session->config->source);
         else if (row->missing && !session->config->assumes_earliest)
                 refuse(plan, row, "it has no offset in %" PRId32 " partition%s of \"%s\" that hold records (the first is %" PRId32
-                       "): --missing earliest takes them for unread", row->missing, row->missing == 1 ? "" : "s",
-                       session->config->source, first_missing);
+                       "%s%s): --missing earliest takes them for unread", row->missing, row->missing == 1 ? "" : "s",
+                       session->config->source, rp_topics_partition(plan->topics, first_missing), plan->topics ? " of " : "",
+                       plan->topics ? rp_topics_name(plan->topics, NULL, first_missing) : "");
 }
 
 /* ---- counting ------------------------------------------------------------------------------------------------------------ */
@@ -354,8 +375,8 @@ rp_err_t rp_cutover_prepare(struct rp_cutover_plan *plan, const struct rp_cutove
                 return out_of_memory(err);
         session->config = config;
         session->topics_config = (struct rp_verify_topics_config){
-                .source_client = config->source_client, .target_client = config->target_client, .sources = &config->source,
-                .source_cnt = 1, .source = config->source,
+                .source_client = config->source_client, .target_client = config->target_client, .sources = config->sources,
+                .source_cnt = config->source_cnt, .source = config->source,
                 .target = config->target, .job = config->job, .jobs_topic = config->jobs_topic, .rule = config->rule,
                 .timeout_ms = config->timeout_ms,
         };
@@ -365,6 +386,7 @@ rp_err_t rp_cutover_prepare(struct rp_cutover_plan *plan, const struct rp_cutove
         if (rc != RP_OK)
                 return rc;
         plan->source_cnt = session->topics.source->partition_cnt;
+        plan->topics = session->topics.source->topics;
         plan->target_cnt = session->topics.target->partition_cnt;
         if (session->topics.store.jobs)
                 rc = rp_jobs_topic_read(session->topics.store.jobs, &session->topics.store.fold, true, config->timeout_ms, err);
@@ -455,6 +477,27 @@ static rp_err_t undo_topic(struct rp_client *client, const char *group, const ch
         return rc;
 }
 
+/* Only what the cluster has dropped meanwhile, topic by topic. */
+static rp_err_t undo_sources(struct rp_client *client, const struct rp_rollback *rollback, const struct rp_rollback_group *group,
+                             bool executes, int timeout_ms, int32_t *restored, struct rp_error *err)
+{
+        const struct rp_topics *topics = rp_rollback_topics(rollback);
+        rp_err_t rc = RP_OK;
+
+        *restored = 0;
+        for (int32_t p = 0; rc == RP_OK && p < group->source.cnt;) {
+                const struct rp_rollback_offsets before = { .items = group->source.items + p,
+                                                            .cnt = rp_topics_count(topics, group->source.cnt, p) };
+                int32_t these, none;
+
+                rc = undo_topic(client, group->name, rp_topics_name(topics, rollback->source, p), &before, true, executes,
+                                timeout_ms, &these, &none, err);
+                *restored += these;
+                p += before.cnt;
+        }
+        return rc;
+}
+
 rp_err_t rp_cutover_undo(const struct rp_rollback *rollback, const struct rp_client_config *source_client,
                          const struct rp_client_config *target_client, bool executes, int timeout_ms,
                          struct rp_undo_row *rows, struct rp_error *err)
@@ -468,7 +511,6 @@ rp_err_t rp_cutover_undo(const struct rp_rollback *rollback, const struct rp_cli
                 const struct rp_rollback_group *group = &rollback->groups[g];
                 struct rp_undo_row *row = &rows[g];
                 struct rp_roster roster;
-                int32_t none;
 
                 *row = (struct rp_undo_row){ .name = group->name };
                 rc = rp_group_describe(rp_jobs_topic_client(rollback->target ? target : source), group->name, "Describe", timeout_ms,
@@ -480,9 +522,9 @@ rp_err_t rp_cutover_undo(const struct rp_rollback *rollback, const struct rp_cli
                         rc = undo_topic(rp_jobs_topic_client(target), group->name, rollback->target, &group->target, false,
                                         executes, timeout_ms, &row->restored, &row->forgotten, err);
                 if (rc == RP_OK && rollback->target)
-                        rc = undo_topic(rp_jobs_topic_client(source), group->name, rollback->source, &group->source, true,
-                                        executes, timeout_ms, &row->source_restored, &none, err);
-                else if (rc == RP_OK)
+                        rc = undo_sources(rp_jobs_topic_client(source), rollback, group, executes, timeout_ms,
+                                          &row->source_restored, err);
+                else if (rc == RP_OK) /* one topic, that was to be read again */
                         rc = undo_topic(rp_jobs_topic_client(source), group->name, rollback->source, &group->source, false,
                                         executes, timeout_ms, &row->restored, &row->forgotten, err);
         }

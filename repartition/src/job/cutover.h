@@ -14,7 +14,10 @@
 
 struct rp_cutover_config {
         const struct rp_client_config *source_client, *target_client;
-        const char *source, *target, *job, *jobs_topic;
+        const char *const *sources; /* by name */
+        int32_t source_cnt;
+        const char *source;        /* what they are called together, see rp_topics_label() */
+        const char *target, *job, *jobs_topic;
         const char *const *groups;
         size_t group_cnt;
         const kr_rule_t *rule;
@@ -31,7 +34,7 @@ struct rp_cutover_config {
 
 struct rp_cutover_row {
         const char *name;
-        int64_t *source_offsets;   /* as stored, by source partition; -1: none */
+        int64_t *source_offsets;   /* as stored, by source partition (by place, of several sources); -1: none */
         int64_t *target_before;    /* as stored, by target partition; -1: none */
         int64_t *starts;           /* where it shall go on, by target partition */
         int32_t missing;           /* partitions of the source with records and without an offset of the group */
@@ -43,7 +46,8 @@ struct rp_cutover_row {
 };
 
 struct rp_cutover_plan {
-        int32_t source_cnt, target_cnt;
+        int32_t source_cnt, target_cnt; /* partitions */
+        const struct rp_topics *topics; /* of the source, NULL: one; borrowed from the session */
         struct rp_cutover_row *rows;
         size_t row_cnt;
         size_t refusal_cnt;
