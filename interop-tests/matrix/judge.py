@@ -153,9 +153,9 @@ def cell(row, kind, lines, by_line, refused, functions):
     fitting = functions.fitting(seen)
     if claimed in fitting or claimed == without_function(seen):
         return claimed, None
-    if fitting:
-        return fitting[0], differs(claimed, seen, functions) + f"; all lie where {' and '.join(fitting)} would put them"
     plain = without_function(seen)
+    if fitting and not plain.startswith("partition "):  # where all lie in one, any function of one key may fit
+        return fitting[0], differs(claimed, seen, functions) + f"; all lie where {' and '.join(fitting)} would put them"
     if plain == "unknown":
         return plain, differs(claimed, seen, functions) + "; no function that Keyroute knows puts them there"
     return plain, differs(claimed, seen, functions) + f"; that is {plain}"
@@ -173,7 +173,7 @@ def null_cell(claimed, seen, functions):
             hashed.append(name if not text else f'{name}("{text.decode()}")')
     if claimed in hashed or (claimed == plain and not hashed):
         return claimed, None
-    return agreed(hashed[0] if hashed else plain, claimed, where(seen[-1]))
+    return agreed(hashed[0] if hashed and not plain.startswith("partition ") else plain, claimed, where(seen[-1]))
 
 
 def agreed(found, claimed, why):

@@ -2,9 +2,16 @@
 
 import json
 import shutil
+import sys
 
 import pytest
+from records import java_partition
 from support import INTEROP, run
+
+sys.path.append(str(INTEROP / "matrix"))
+import jobs  # noqa: E402  pylint: disable=wrong-import-position
+import judge  # noqa: E402  pylint: disable=wrong-import-position
+import rows  # noqa: E402  pylint: disable=wrong-import-position
 
 MATRIX = INTEROP / "matrix" / "matrix"
 PYTHON_ROWS = INTEROP / "matrix" / "python"
@@ -58,3 +65,55 @@ def test_a_wrong_claim_is_found_and_told(claim):
 def test_bad_rows_are_refused(claim, fields, told):
     done = run(MATRIX, "--rows", claim(fields), "--list").ends_with(2)
     assert told in done.err and "row 1" in done.err
+
+
+@pytest.fixture(scope="module")
+def functions():
+    known = judge.Functions()
+    known.learn({*jobs.keys(), *judge.TEXTS_OF_NULL}, [])
+    return known
+
+
+SPREAD = {"keyed": "spread", "empty": "spread", "null": "spread"}
+
+
+@pytest.mark.parametrize("place, seen", [
+    (lambda line, count, key: java_partition(key or b"", count), {"keyed": "murmur2", "empty": "murmur2", "null": "murmur2"}),
+    (lambda line, count, key: java_partition(key, count) if key else line % count, {"keyed": "murmur2", "empty": "spread",
+                                                                                   "null": "spread"}),
+    (lambda line, count, key: java_partition(b"None" if key is None else key, count),
+     {"keyed": "murmur2", "empty": "murmur2", "null": 'murmur2("None")'}),
+    (lambda line, count, key: line % count, SPREAD),
+    (lambda line, count, key: count // 2, SPREAD),  # one batch a topic
+    (lambda line, count, key: 0, {"keyed": "partition 0", "empty": "partition 0", "null": "partition 0"}),
+    (lambda line, count, key: sum(key or b"") % count, {"keyed": "unknown"}),
+])
+def test_what_is_seen_has_its_name(functions, place, seen):
+    row = rows.Row(INTEROP, "Python", "planted", "1", "none", **dict.fromkeys(SPREAD, "-"))
+    arrivals = [judge.Arrival(line, count, place(line, count, key), key)
+                for line, (count, key) in enumerate(jobs.records("bytes"))]
+    cells, problems = judge.judge(row, arrivals, {}, functions)
+    assert {kind: cells[kind] for kind in seen} == seen
+    assert len(problems) == 3, "each differs from what is claimed"
+
+
+def test_records_that_are_lost_changed_or_refused_are_no_matter_of_partitions(functions):
+    row = rows.Row(INTEROP, "Python", "planted", "1", "none", **SPREAD)
+    lines = list(enumerate(jobs.records("bytes")))
+    keyed = [line for line, (_, key) in lines if key]
+    empty = [line for line, (_, key) in lines if key == b""]
+    arrivals = {line: judge.Arrival(line, count, line % count, key) for line, (count, key) in lines}
+
+    def problems(changed, refused=()):
+        return judge.judge(row, [changed.get(line, arrival) for line, arrival in arrivals.items()
+                                 if changed.get(line, arrival) and line not in refused], dict.fromkeys(refused, "too odd"),
+                           functions)
+
+    assert problems({}) == (SPREAD, [])
+    assert "1 of" in problems({keyed[3]: None})[1][0] and "did not arrive" in problems({keyed[3]: None})[1][0]
+    other = arrivals[keyed[0]]._replace(key=b"other")
+    assert "arrived as other" in problems({keyed[0]: other})[1][0]
+    cells, told = problems({line: arrivals[line]._replace(key=None) for line in empty})
+    assert cells["empty"] == "as-null" and "arrived as no key" in told[0]
+    assert problems({}, refused=empty)[0]["empty"] == "refused"
+    assert "1 of" in problems({}, refused=empty[:1])[1][0] and "too odd" in problems({}, refused=empty[:1])[1][0]

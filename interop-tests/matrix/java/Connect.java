@@ -65,7 +65,7 @@ public final class Connect {
             "value.converter", CONVERTERS.get("bytes"),
             "offset.storage.file.filename", offsets.toString()));
         cli.processExtraArgs(connect, new String[] { connector.toString() });
-        boolean all = written.await(4, TimeUnit.MINUTES);
+        boolean all = written.await(10, TimeUnit.MINUTES);
         connect.stop();
         connect.awaitStop();
         for (Path file : List.of(connector, offsets, folder))

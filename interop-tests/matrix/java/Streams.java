@@ -69,7 +69,7 @@ public final class Streams {
             return StreamThreadExceptionResponse.SHUTDOWN_CLIENT;
         });
         streams.start();
-        boolean all = done.await(4, TimeUnit.MINUTES);
+        boolean all = done.await(10, TimeUnit.MINUTES);
         streams.close(Duration.ofMinutes(1)); // flushes what it has written
         streams.cleanUp();
         Files.deleteIfExists(state);
