@@ -143,6 +143,7 @@ def test_a_wrong_program_fails_the_job_and_its_report_is_published(first_run, so
     job = server(project, source, WRONG)
     assert job.failed and "behaves as crc32 with 12 partitions" in job.said, job.said
     assert int(job.report.get("failures")) == len(job.report.findall("testcase/failure")) > 700
+    assert "behaves as crc32" in job.report.find("testcase/failure").get("message")
 
 
 @pytest.mark.parametrize("server", [github, gitlab])
@@ -160,6 +161,8 @@ def test_both_servers_build_alike_and_say_what_is_missing(project):
     names = ["Tools of the next steps", "Build repartition", "Make the program ready"]
     assert [steps[name] for name in names] == GITLAB["before_script"]
     assert {name: GITHUB["env"][name] for name in GITLAB["variables"]} == GITLAB["variables"]
+    for script in (*steps.values(), "\n".join(GITLAB["script"])):
+        run(need_command("shellcheck"), "-s", "bash", "-", stdin=script).ok()
     done = shell(steps["Build repartition"], project, {"KEYROUTE_SOURCE": ""})
     assert done.rc != 0 and "set it to the address of the git repository of Keyroute" in done.err
 

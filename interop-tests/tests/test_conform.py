@@ -221,7 +221,12 @@ def test_reports_for_build_servers(repartition, program, tmp_path):
     suite = ET.parse(tmp_path / "j.xml").getroot()[0]
     failed = int(suite.get("failures"))
     assert int(suite.get("tests")) == len(suite.findall("testcase")) and failed == len(suite.findall("testcase/failure")) > 0
+    # First of all tests what explains the others: build servers show tests, and little else of a report.
+    assert suite.find("testcase").get("name") == "verdict"
+    assert suite.find("testcase/failure").get("message").startswith("behaves as crc32 with 12 partitions")
+    assert "partitioner=murmur2_random" in suite.find("testcase/failure").text
     tap = (tmp_path / "t.tap").read_text().splitlines()
+    assert tap[2:4] == ["not ok 1 - verdict", "  # " + suite.find("testcase/failure").get("message")]
     assert tap[1] == f"1..{suite.get('tests')}" and sum(line.startswith("not ok") for line in tap) == failed
 
 

@@ -151,6 +151,21 @@ static void print_xml(const char *text, FILE *out)
                 }
 }
 
+/* A case of its own, the first of all: build servers show cases, and little else of a report. */
+static void print_xml_verdict(const struct rp_conform *conform, FILE *out)
+{
+        fputs("<testcase classname=\"keyroute.conform\" name=\"verdict\"", out);
+        if (!conform->failed_cnt) {
+                fputs("/>\n", out);
+                return;
+        }
+        fputs("><failure message=\"", out);
+        print_xml(conform->verdict, out);
+        fputs("\">", out);
+        print_xml(conform->fix, out);
+        fputs("</failure></testcase>\n", out);
+}
+
 void rp_conform_report_junit(const struct rp_conform_report *report, FILE *out)
 {
         const struct rp_conform *conform = report->conform;
@@ -158,7 +173,9 @@ void rp_conform_report_junit(const struct rp_conform_report *report, FILE *out)
 
         fprintf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite name=\"keyroute conform: ");
         print_xml(report->subject, out);
-        fprintf(out, "\" tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"0\">\n", conform->case_cnt, conform->failed_cnt);
+        fprintf(out, "\" tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"0\">\n", conform->case_cnt + 1,
+                conform->failed_cnt + !!conform->failed_cnt);
+        print_xml_verdict(conform, out);
         for (size_t i = 0; i < conform->case_cnt; i++) {
                 const struct rp_conform_case *at = &conform->cases[i];
 
@@ -179,10 +196,6 @@ void rp_conform_report_junit(const struct rp_conform_report *report, FILE *out)
         }
         fputs("<system-out>", out);
         print_xml(conform->verdict, out);
-        if (*conform->fix) {
-                fputs("\n", out);
-                print_xml(conform->fix, out);
-        }
         fputs("</system-out>\n</testsuite>\n</testsuites>\n", out);
 }
 
@@ -191,11 +204,14 @@ void rp_conform_report_tap(const struct rp_conform_report *report, FILE *out)
         const struct rp_conform *conform = report->conform;
         char why[160];
 
-        fprintf(out, "TAP version 13\n1..%zu\n", conform->case_cnt);
+        fprintf(out, "TAP version 13\n1..%zu\n%s 1 - verdict\n  # %s\n", conform->case_cnt + 1,
+                conform->failed_cnt ? "not ok" : "ok", conform->verdict);
+        if (*conform->fix)
+                fprintf(out, "  # %s\n", conform->fix);
         for (size_t i = 0; i < conform->case_cnt; i++) {
                 const struct rp_conform_case *at = &conform->cases[i];
 
-                fprintf(out, "%s %zu - ", at->ok ? "ok" : "not ok", i + 1);
+                fprintf(out, "%s %zu - ", at->ok ? "ok" : "not ok", i + 2);
                 for (const char *c = at->vector->name; *c; c++) /* "#" begins a directive in TAP */
                         fputc(*c == '#' || (unsigned char)*c < 0x20 ? '_' : *c, out);
                 fputs(" ", out);
@@ -205,7 +221,4 @@ void rp_conform_report_tap(const struct rp_conform_report *report, FILE *out)
                 if (*why)
                         fprintf(out, "  # %s\n", why);
         }
-        fprintf(out, "# %s\n", conform->verdict);
-        if (*conform->fix)
-                fprintf(out, "# %s\n", conform->fix);
 }
