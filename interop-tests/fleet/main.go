@@ -1,11 +1,10 @@
 // Sarama's producer, fed from lines of KEY TAB VALUE, as Produce.java and produce.py are. With -policy it routes by a compiled
-// policy, and by its own default without.
+// policy, by the file of examples/pure that is linked here, and by its own default without.
 package main
 
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -13,79 +12,49 @@ import (
 	"github.com/IBM/sarama"
 )
 
-// policy is what docs/policy-format.md says of a compiled one, as far as this program goes: a rule of slots by murmur2 for
-// each topic. Any other field is refused when it is read.
-type policy struct {
-	Keyroute int             `json:"keyroute"`
-	Topics   map[string]rule `json:"topics"`
-}
-
-type rule struct {
-	Partitions  int32  `json:"partitions"`
-	Fingerprint string `json:"fingerprint"`
-	Map         struct {
-		Kind   string     `json:"kind"`
-		Slots  int        `json:"slots"`
-		Stride int        `json:"stride"`
-		Runs   [][2]int32 `json:"runs"`
-	} `json:"map"`
-}
-
-// slots is a sarama.Partitioner. The slot of a key is where Java would put it if the topic had as many partitions as there
-// are slots, so Sarama's own murmur2 partitioner finds it, and keyless records go where it sends them.
-type slots struct {
+// byPolicy is a sarama.Partitioner: what a program with a copy of keyroute.go adds to it.
+type byPolicy struct {
+	rule       *Rule
 	partitions int32
-	owners     []int32
-	java       sarama.Partitioner
+	keyless    sarama.Partitioner
 }
 
-func (s *slots) Partition(message *sarama.ProducerMessage, partitions int32) (int32, error) {
-	if partitions != s.partitions {
-		return -1, fmt.Errorf("the topic has %d partitions, the policy was made for %d", partitions, s.partitions)
+func (p *byPolicy) Partition(message *sarama.ProducerMessage, partitions int32) (int32, error) {
+	if partitions != p.partitions {
+		return -1, fmt.Errorf("%s has %d partitions, the policy was loaded for %d", message.Topic, partitions, p.partitions)
 	}
 	if message.Key == nil {
-		return s.java.Partition(message, partitions)
+		return p.keyless.Partition(message, partitions)
 	}
-	slot, err := s.java.Partition(message, int32(len(s.owners)))
+	key, err := message.Key.Encode()
 	if err != nil {
 		return -1, err
 	}
-	return s.owners[slot], nil
+	return int32(p.rule.Partition(key)), nil
 }
 
-func (s *slots) RequiresConsistency() bool { return true }
+func (p *byPolicy) RequiresConsistency() bool { return true }
 
-// ownersOf unpacks a rule's runs.
-func ownersOf(r rule) []int32 {
-	owners, i, depth := make([]int32, r.Map.Slots), 0, r.Map.Slots/r.Map.Stride
-	for _, run := range r.Map.Runs {
-		for range run[1] {
-			owners[i%depth*r.Map.Stride+i/depth] = run[0]
-			i++
-		}
-	}
-	return owners
-}
-
-func partitionerOf(file, topic string) (sarama.PartitionerConstructor, error) {
-	text, err := os.ReadFile(file)
+func partitionerOf(policyFile, bootstrap, topic string) (sarama.PartitionerConstructor, error) {
+	client, err := sarama.NewClient([]string{bootstrap}, nil)
 	if err != nil {
 		return nil, err
 	}
-	var p policy
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&p); err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+	defer client.Close()
+	partitions, err := client.Partitions(topic)
+	if err != nil {
+		return nil, err
 	}
-	r, found := p.Topics[topic]
-	if p.Keyroute != 1 || !found || r.Map.Kind != "slots" {
-		return nil, fmt.Errorf("%s: not a policy of version 1 with a rule of slots for %s", file, topic)
+	rule, err := Load(policyFile, topic, len(partitions))
+	if err != nil {
+		return nil, err
 	}
-	fmt.Fprintf(os.Stderr, "%s: policy %s\n", topic, r.Fingerprint)
-	owners := ownersOf(r)
+	if rule == nil {
+		return nil, fmt.Errorf("%s: no rule for %s", policyFile, topic)
+	}
+	fmt.Fprintf(os.Stderr, "%s: policy %s\n", topic, rule.Fingerprint)
 	return func(topic string) sarama.Partitioner {
-		return &slots{r.Partitions, owners, sarama.NewMurmur2Partitioner(topic)}
+		return &byPolicy{rule, int32(len(partitions)), sarama.NewRandomPartitioner(topic)}
 	}, nil
 }
 
@@ -107,7 +76,7 @@ func run(bootstrap, topic, policyFile string) error {
 	config := sarama.NewConfig()
 	config.Producer.Return.Successes = true
 	if policyFile != "" {
-		partitioner, err := partitionerOf(policyFile, topic)
+		partitioner, err := partitionerOf(policyFile, bootstrap, topic)
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,1 @@
+../../examples/pure/go/keyroute.go
