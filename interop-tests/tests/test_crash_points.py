@@ -21,6 +21,7 @@ AT_ONCE = 12
 PLACES = {f"{what}, {when}" for when in ("before", "after")
           for what in ("recover", "bounds", "read", "take", "begin", "append", "commit", "create target", "init transactions",
                        "send offsets", "end transaction")} | {"append, between"}
+OF_A_COMMIT = [f"{what}, {when}" for what in ("append", "commit", "send offsets", "end transaction") for when in ("before", "after")]
 OF_NEW_STARTS = ("recover, before", "init transactions, before", "init transactions, after", "recover, after", "bounds, after",
                  "read, after", "begin, after")
 
@@ -31,8 +32,7 @@ def program():
     return BUILD / "repartition"
 
 
-@pytest.fixture(scope="module")
-def source(kafka):
+def make_source(kafka, keys):
     """Rising times, aborted transactions in between and at the end, values that are copied and such that are not."""
     topic = kafka.create(unique("crash"), PARTITIONS)
     p = Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": topic, "linger.ms": 5})
@@ -41,7 +41,7 @@ def source(kafka):
     for first in range(0, RECORDS + 1, 200):
         p.begin_transaction()
         for i in range(first, min(first + 200, RECORDS)):
-            key = b"key-%d" % (i % 150)
+            key = keys + b"-%d" % (i % 150)
             p.produce(topic, key=key, value=b"%d" % i + b"." * (3000 if i % 50 == 0 else 0), timestamp=start_ms + i,
                       partition=java_partition(key, PARTITIONS), headers=[("n", b"%d" % i)])
         p.commit_transaction(30)
@@ -53,17 +53,28 @@ def source(kafka):
     return topic
 
 
+@pytest.fixture(scope="module")
+def source(kafka):
+    return make_source(kafka, b"key")
+
+
+@pytest.fixture(scope="module")
+def other(kafka):
+    """A second one, with other keys."""
+    return make_source(kafka, b"other")
+
+
 class Life:
     """A job of its own, from its first death to its end."""
 
-    def __init__(self, program, kafka, source, *deaths):
-        self.program, self.kafka, self.source, self.deaths = program, kafka, source, deaths
+    def __init__(self, program, kafka, sources, *deaths):
+        self.program, self.kafka, self.sources, self.deaths = program, kafka, sources, deaths
         self.target = unique("crash-target")
         self.process = None
 
     def start(self, **env):
         # Small transactions: each place is come by often.
-        command = [self.program, "rewrite", self.source, self.target, "--partitions", TARGET_PARTITIONS, "-b",
+        command = [self.program, "rewrite", *self.sources, self.target, "--partitions", TARGET_PARTITIONS, "-b",
                    self.kafka.bootstrap, "--execute", "--quiet", "--transaction-ms", 20, "-X", "linger.ms=0",
                    "-X", "queue.buffering.max.messages=50"]
         self.process = subprocess.Popen([str(arg) for arg in command], env=environment(env), stdout=subprocess.PIPE,
@@ -86,21 +97,31 @@ def all_at_once(lives, **env):
 
 
 def test_whatever_it_dies_of(kafka, program, source, tmp_path):
-    undisturbed = Life(program, kafka, source)
+    undisturbed = Life(program, kafka, [source])
     undisturbed.start(KR_CRASH_LIST=str(tmp_path / "places"))
     assert undisturbed.ended()[0] == 0
     hits = collections.Counter((tmp_path / "places").read_text().splitlines())
     assert set(hits) == PLACES
 
-    lives = [Life(program, kafka, source, f"{place}:{hits[place] // 3 + 1}") for place in sorted(PLACES)]
-    lives += [Life(program, kafka, source, "end transaction, before:3", f"{place}:1") for place in OF_NEW_STARTS]
+    lives = [Life(program, kafka, [source], f"{place}:{hits[place] // 3 + 1}") for place in sorted(PLACES)]
+    lives += [Life(program, kafka, [source], "end transaction, before:3", f"{place}:1") for place in OF_NEW_STARTS]
+    live(kafka, lives)
+
+
+def test_whatever_it_dies_of_with_two_sources(kafka, program, source, other):
+    """Where what is stored is of two topics; all other places do not know of them."""
+    live(kafka, [Life(program, kafka, [source, other], f"{place}:3") for place in OF_A_COMMIT])
+
+
+def live(kafka, lives):
+    """Each to its deaths, then to its end: the outcome is that of an undisturbed one, and stays."""
     for which in range(2):
         dying = [life for life in lives if len(life.deaths) > which]
         for life, (rc, text) in zip(dying, all_at_once(dying, KR_CRASH_AT=lambda life, n=which: life.deaths[n])):
             assert rc == -signal.SIGKILL, (life.deaths, rc, text)
 
-    want = sorted(map(repr, (r.content for r in read(kafka.bootstrap, source))))
-    assert len(want) == RECORDS
+    want = sorted(map(repr, (r.content for source in lives[0].sources for r in read(kafka.bootstrap, source))))
+    assert len(want) == RECORDS * len(lives[0].sources)
     for life, (rc, text) in zip(lives, all_at_once(lives)):
         assert rc == 0, (life.deaths, text)
         records = read(kafka.bootstrap, life.target)

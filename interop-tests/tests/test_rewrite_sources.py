@@ -68,7 +68,7 @@ def assert_image(kafka, sources, target):
     return after
 
 
-def test_two_become_one(kafka, two, repartition, librdkafka):
+def test_two_become_one(kafka, two, repartition, librdkafka, tmp_path):
     sources, target = two
     for source in sources:
         fill(kafka.bootstrap, source, COUNTS[source[-2:]], 3000)
@@ -92,7 +92,7 @@ def test_two_become_one(kafka, two, repartition, librdkafka):
     assert report["equal"] and report["source"]["records"] == len(after) == 6100
     assert [(r["topic"], r["partition"]) for r in report["source"]["ranges"]] == [
         (source, p) for source in sources for p in range(COUNTS[source[-2:]])]
-    assert repartition("verify", *sources, target, "-b", kafka.bootstrap, "--threads", 3, "--output", "json").ok().json()["equal"]
+    repartition("verify", *sources, target, "-b", kafka.bootstrap, "--threads", 3, "--state", tmp_path / "state").ok()
 
 
 def test_killed_and_taken_up(kafka, two, repartition):
@@ -141,6 +141,35 @@ def test_workers_share_the_partitions_of_all(kafka, two, repartition):
     done = repartition(*run, "--workers", 2).ok().json()
     assert done["result"]["resumed"] and 0 < done["result"]["records"] < 40_000
     assert_image(kafka, sources, target)
+
+
+def test_a_stretch_of_all(kafka, two, repartition):
+    sources, target = two
+    for source in sources:
+        fill(kafka.bootstrap, source, COUNTS[source[-2:]], 2000)
+    since = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime((NOW + 2000) // 1000 + 1)) + "Z"
+    left_out = sum(2 * i < ((NOW + 2000) // 1000 + 1) * 1000 - NOW for i in range(2000))
+    assert 1000 <= left_out < 2000
+    run = command(kafka, sources, target, "--execute", "--from", since)
+    assert repartition(*run).ok().json()["result"]["records"] == 2 * (2000 - left_out)
+    assert repartition(*run).ok().json()["result"]["records"] == 0
+    repartition("verify", *sources, target, "-b", kafka.bootstrap).ok()
+
+
+def test_what_is_missing_is_named_by_its_topic(kafka, two, repartition):
+    sources, target = two
+    for source in sources:
+        fill(kafka.bootstrap, source, COUNTS[source[-2:]], 100)
+    repartition(*command(kafka, sources, target, "--execute")).ok()
+    p = Producer({"bootstrap.servers": kafka.bootstrap})
+    p.produce(sources[1], key=b"late", value=b"late", partition=4)
+    assert p.flush(60) == 0
+    end = end_offsets(kafka.bootstrap, sources[1])[4]
+    run = ("verify", *sources, target, "-b", kafka.bootstrap, "--job", unique("none"))  # no progress: compared to the ends
+    report = repartition(*run, "--output", "json").ends_with(1).json()
+    assert report["differences"]["missing"] == 1
+    assert [x["source"] for x in report["examples"]] == [{"topic": sources[1], "partition": 4, "offset": end - 1}]
+    assert f"{sources[1]} partition 4 offset {end - 1}" in repartition(*run).ends_with(1).out
 
 
 def test_a_source_made_again_is_noticed(kafka, two, repartition, librdkafka):

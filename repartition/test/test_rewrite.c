@@ -108,6 +108,7 @@ static void assert_same_topic(const struct memory_topic *got, const struct memor
 
 static struct rp_rewrite_report report;
 static struct rp_error error;
+static const struct rp_topics *row; /* of the source; NULL: one topic */
 
 static rp_err_t run_as(const char *by, const char *identity, const struct memory_topic *topic,
                        struct memory_cluster *cluster, struct faults *faults,
@@ -119,8 +120,10 @@ static rp_err_t run_as(const char *by, const char *identity, const struct memory
                 .source = source, .sink = sink, .rule = rule, .identity = identity, .by = by,
                 .transaction_ms = 1000, .transaction_bytes = 40, .tick = tick, .arg = arg,
         };
-        rp_err_t rc = rp_rewrite_run(&rewrite, &report, &error);
+        rp_err_t rc;
 
+        source->topics = row;
+        rc = rp_rewrite_run(&rewrite, &report, &error);
         sink->ops->free(sink);
         source->ops->free(source);
         return rc;
@@ -591,6 +594,43 @@ static void test_says_when_the_source_lost_records(void **state)
         memory_cluster_release(&cluster);
 }
 
+/* Where a record lies, and lay wrongly, is by its own topic's partitions. */
+static void test_several_topics_are_judged_each_by_its_own_count(void **state)
+{
+        static const char key[] = "key-1";
+        struct rp_record keyless = { .timestamp_ms = 1, .value = "x", .value_len = 1 };
+        struct rp_record keyed = { .timestamp_ms = 1, .key = key, .key_len = strlen(key), .value = "y", .value_len = 1 };
+        int32_t home = kr_rule_partition(rule, key, strlen(key), 3), to = kr_rule_partition(rule, key, strlen(key), TARGET_CNT);
+        struct memory_topic topic;
+        struct memory_cluster cluster;
+        struct rp_topics topics;
+
+        (void)state;
+        assert_true(rp_topics_init(&topics, (const char *const[]){ "b", "a" }, (const int32_t[]){ 3, 1 }, 2));
+        row = &topics;
+        memory_topic_init(&topic, SOURCE_CNT);
+        memory_cluster_init(&cluster, SOURCE_CNT, TARGET_CNT);
+        memory_topic_add(&topic, 0, &keyed, 0);                  /* a 0: in its place, as is everything there */
+        memory_topic_add(&topic, 1 + home, &keyed, 0);           /* b: in its place */
+        memory_topic_add(&topic, 1 + (home + 1) % 3, &keyed, 0); /* b: not in its place */
+        memory_topic_add(&topic, 3, &keyless, 0);                /* b 2 */
+        assert_int_equal(run(&topic, &cluster, NULL), RP_OK);
+        assert_int_equal(report.records, 4);
+        assert_int_equal(report.misplaced, 1);
+        assert_int_equal(report.moved, (to != 0) + (to != home) + (to != (home + 1) % 3));
+        assert_int_equal(cluster.target.logs[to].cnt, to == 2 ? 4 : 3);
+        assert_int_equal(cluster.target.logs[2].cnt, to == 2 ? 4 : 1);
+
+        memory_topic_add(&topic, 3, &keyless, 0);
+        topic.logs[3].low = topic.logs[3].end;
+        assert_int_equal(run(&topic, &cluster, NULL), RP_ERR_INCOMPLETE);
+        assert_non_null(strstr(error.text, "partition 2 of topic \"b\""));
+        row = NULL;
+        memory_topic_release(&topic);
+        memory_cluster_release(&cluster);
+        rp_topics_release(&topics);
+}
+
 static void test_gives_up_when_nothing_helps(void **state)
 {
         struct memory_topic topic;
@@ -659,6 +699,7 @@ int main(void)
                 cmocka_unit_test(test_stop_keeps_progress),
                 cmocka_unit_test(test_refuses_progress_of_another_job),
                 cmocka_unit_test(test_says_when_the_source_lost_records),
+                cmocka_unit_test(test_several_topics_are_judged_each_by_its_own_count),
                 cmocka_unit_test(test_gives_up_when_nothing_helps),
                 cmocka_unit_test(test_notes),
                 cmocka_unit_test(test_pace),
