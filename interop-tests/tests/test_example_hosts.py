@@ -2,11 +2,13 @@
 a real Kafka under three policies: Java's rule, slots by weight, and one that rejects some keys."""
 
 import json
+import os
 import re
 import signal
 import socket
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 from records import end_offsets, java_partition, read
@@ -58,6 +60,64 @@ def check_places(records, policy, repartition, keys):
         assert wanted != javas
     if policy.stem == "weighted":
         assert min(wanted.values()) == 4
+
+
+def arrived(kafka, *topics):
+    return sum(sum(end_offsets(kafka.bootstrap, t)) for t in topics)
+
+
+class Running:
+    """A host that was started here and goes on, with what an example shows. What it says goes to a file."""
+
+    def __init__(self, folder, argv, env=None, stdin=subprocess.DEVNULL):
+        self.log = folder / "said"
+        with open(self.log, "wb") as log:
+            self.process = subprocess.Popen([str(a) for a in argv], cwd=folder, env=environment(env), stdin=stdin,
+                                            stdout=log, stderr=subprocess.STDOUT)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+
+    def said(self):
+        return self.log.read_text("utf-8", "replace")
+
+    def librdkafka(self):
+        """The file of the one that it has loaded."""
+        maps = Path(f"/proc/{self.process.pid}/maps").read_text().split()
+        return {word for word in maps if word.startswith("/") and "/librdkafka" in word}
+
+    def wait_until(self, condition):
+        deadline = time.monotonic() + HANG_S
+        while not condition():
+            self.check_running(deadline)
+
+    def check_running(self, deadline):
+        assert self.process.poll() is None, f"it ended with {self.process.returncode}\n{self.said()}"
+        assert time.monotonic() < deadline, f"it never came\n{self.said()}"
+        time.sleep(0.05)
+
+    def connect(self, family, address):
+        """A connection to its socket, once it listens."""
+        deadline = time.monotonic() + HANG_S
+        while True:
+            connection = socket.socket(family)
+            try:
+                connection.connect(address)
+                return connection
+            except OSError:
+                connection.close()
+                self.check_running(deadline)
+
+    def stop(self):
+        """As a service manager does it. @returns all that it has said."""
+        self.process.send_signal(signal.SIGTERM)
+        assert self.process.wait(HANG_S) == 0, self.said()
+        return self.said()
 
 
 def compiled(compiler, source, *flags):
@@ -124,11 +184,15 @@ def rust_static():
 
 
 # Where a host finds its librdkafka in the system, it is run with the oldest and with the newest one.
-@pytest.mark.parametrize("program, librdkafka", [
-    ("c_program", "old"), ("c_program", "new"), ("cpp_program", "old"), ("cpp_program", "new"),
-    ("kcat_program", "old"), ("kcat_program", "new"), ("python_debian", "old"), ("python_wheel", None),
-    ("node_confluent", None), ("node_confluent_promises", None), ("node_rdkafka", "old"), ("node_rdkafka", "new"), ("go_static", None), ("rust_static", None),
-])
+PROGRAMS = [("c_program", "old"), ("c_program", "new"), ("cpp_program", "old"), ("cpp_program", "new"),
+            ("kcat_program", "old"), ("kcat_program", "new"), ("python_debian", "old"), ("python_wheel", None),
+            ("node_confluent", None), ("node_confluent_promises", None), ("node_rdkafka", "old"), ("node_rdkafka", "new"),
+            ("go_static", None), ("rust_static", None)]
+
+
+@pytest.mark.parametrize("program, librdkafka, policy", [
+    (program, librdkafka, policy) for program, librdkafka in PROGRAMS for policy in POLICIES
+    if (program, policy) != ("kcat_program", "rejecting")], indirect=["policy"])
 def test_programs(program, librdkafka, policy, request, kafka, orders, repartition):
     env = Librdkafka(librdkafka).env if librdkafka else {}
     rejecting = policy.stem == "rejecting"
@@ -151,6 +215,28 @@ def test_programs(program, librdkafka, policy, request, kafka, orders, repartiti
     check_places(records, policy, repartition, KEYS)
 
 
+@pytest.mark.parametrize("librdkafka", ["old", "new"], indirect=True)
+def test_kcat_stops_at_a_refused_record(kcat_program, librdkafka, kafka, orders, repartition, tmp_path):
+    """As its example says: what it had not sent by then is lost."""
+    need_file(PLUGIN, "our own plugin, which 'make' builds,")
+    policy = write_policy(tmp_path, "rejecting")
+    # It reads 1,024 bytes at a time, and waits for them.
+    line = "{}\t" + "v" * 1024 + "\n"
+    with Running(tmp_path, [*kcat_program, kafka.bootstrap, orders, policy], {"KEYROUTE_PLUGIN": PLUGIN, **librdkafka.env},
+                 stdin=subprocess.PIPE) as kcat:
+        for key in [*KEYS, "customer-60"]:
+            kcat.process.stdin.write(line.format(key).encode())
+        kcat.process.stdin.flush()
+        kcat.wait_until(lambda: arrived(kafka, orders) >= len(KEYS))
+        kcat.process.stdin.write((line.format(REFUSED) + line.format("customer-61")).encode())
+        kcat.process.stdin.close()
+        assert kcat.process.wait(HANG_S) == 1
+    assert REJECTS in kcat.said() and "Failed to produce message" in kcat.said()
+    records = read(kafka.bootstrap, orders)
+    assert "customer-61" not in [r.key.decode() for r in records]
+    check_places([r for r in records if r.key != b"customer-60"], policy, repartition, KEYS)
+
+
 @pytest.mark.parametrize("program, policy_argument", [("go_static", ["policy"]), ("rust_static", [])])
 def test_a_stripped_program_is_told_so_once(program, policy_argument, request, tmp_path):
     """Before it has looked for a broker."""
@@ -159,59 +245,10 @@ def test_a_stripped_program_is_told_so_once(program, policy_argument, request, t
     need_file(PLUGIN, "our own plugin, which 'make' builds,")
     run("strip", "-o", stripped, linked).ok()
     done = run(stripped, "127.0.0.1:1", "orders", *policy_argument, env={"KEYROUTE_PLUGIN": PLUGIN}).ends_with(2)
-    remedies = re.findall("cannot find rd_kafka_conf_set in (.*?), which holds the librdkafka that loads the plugin: it is linked "
-                          "in without its symbols; do not strip the program, or link it with -rdynamic, or use the shared "
-                          "librdkafka", done.err)
+    remedies = re.findall("cannot find rd_kafka_conf_set in (.*?), which holds the librdkafka that loads the plugin: it is "
+                          "linked in without its symbols; do not strip the program, or link it with -rdynamic, or use the "
+                          "shared librdkafka", done.err)
     assert remedies == [str(stripped)]
-
-
-class Daemon:
-    """One that was started here, with a configuration that an example shows. What it says goes to a file."""
-
-    def __init__(self, folder, argv, env=None):
-        self.log = folder / "said"
-        with open(self.log, "wb") as log:
-            self.process = subprocess.Popen([str(a) for a in argv], cwd=folder, env=environment(env), stdin=subprocess.DEVNULL,
-                                            stdout=log, stderr=subprocess.STDOUT)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait()
-
-    def said(self):
-        return self.log.read_text("utf-8", "replace")
-
-    def wait_until(self, condition):
-        deadline = time.monotonic() + HANG_S
-        while not condition():
-            self.check_running(deadline)
-
-    def check_running(self, deadline):
-        assert self.process.poll() is None, f"it ended with {self.process.returncode}\n{self.said()}"
-        assert time.monotonic() < deadline, f"it never came\n{self.said()}"
-        time.sleep(0.05)
-
-    def connect(self, family, address):
-        """A connection to its socket, once it listens."""
-        deadline = time.monotonic() + HANG_S
-        while True:
-            connection = socket.socket(family)
-            try:
-                connection.connect(address)
-                return connection
-            except OSError:
-                connection.close()
-                self.check_running(deadline)
-
-    def stop(self):
-        """As a service manager does it. @returns all that it has said."""
-        self.process.send_signal(signal.SIGTERM)
-        assert self.process.wait(HANG_S) == 0, self.said()
-        return self.said()
 
 
 def daemon_file(name):
@@ -235,20 +272,32 @@ def free_port():
         return s.getsockname()[1]
 
 
+def library_path(*folders):
+    """What changes in the environment for a daemon that finds libraries there."""
+    return {"LD_LIBRARY_PATH": ":".join(str(folder) for folder in folders if folder) or None}
+
+
 def places(address, policy):
     return {"localhost:9092": address, "/usr/local/lib/keyroute.so": PLUGIN, "/etc/keyroute.json": policy}
 
 
-class Logger(Daemon):
+class Logger(Running):
     """A daemon that takes lines of syslog by TCP."""
 
-    def __init__(self, example, folder, address, topic, policy, without=()):
-        self.port = free_port()
-        changes = {**places(address, policy), "10514": self.port, '"orders"': f'"{topic}"', **dict.fromkeys(without, "")}
-        super().__init__(folder, *self.command(folder, configured(example, folder, changes), topic))
+    example = None  # its configuration
 
-    def command(self, folder, configuration, topic):
+    def __init__(self, folder, address, topic, policy, changes=None, libraries=None):
+        self.port = free_port()
+        changes = {**places(address, policy), "10514": self.port, '"orders"': f'"{topic}"', **(changes or {})}
+        path = configured(self.example, folder, changes)
+        path.write_text(path.read_text().replace("force=orders", f"force={topic}"))
+        super().__init__(folder, self.command(folder, path), library_path(libraries, *self.libraries()))
+
+    def command(self, folder, configuration):
         raise NotImplementedError
+
+    def libraries(self):
+        return []
 
     def send(self, keys):
         with self.connect(socket.AF_INET, ("127.0.0.1", self.port)) as connection:
@@ -257,35 +306,38 @@ class Logger(Daemon):
 
 
 class Rsyslog(Logger):
-    def __init__(self, folder, *given, **more):
-        super().__init__("rsyslog/rsyslog.conf", folder, *given, **more)
+    example = "rsyslog/rsyslog.conf"
 
-    def command(self, folder, configuration, topic):
-        configuration.write_text(configuration.read_text().replace("force=orders", f"force={topic}"))
+    def command(self, folder, configuration):
         return [daemon_file("usr/sbin/rsyslogd"), "-n", "-C", "-f", configuration, "-i", folder / "pid",
-                "-M", DAEMONS / "usr/lib/x86_64-linux-gnu/rsyslog"],
+                "-M", DAEMONS / "usr/lib/x86_64-linux-gnu/rsyslog"]
 
 
 class SyslogNg(Logger):
-    def __init__(self, folder, *given, **more):
-        super().__init__("syslog-ng/syslog-ng.conf", folder, *given, **more)
+    example = "syslog-ng/syslog-ng.conf"
 
-    def command(self, folder, configuration, topic):
-        library = DAEMONS / "usr/lib/syslog-ng"
-        return ([daemon_file("usr/sbin/syslog-ng"), "--foreground", "--stderr", "--no-caps", "--cfgfile", configuration,
-                 "--module-path", library / "3.38", "--persist-file", folder / "persist", "--pidfile", folder / "pid",
-                 "--control", folder / "control"], {"LD_LIBRARY_PATH": library})
+    def command(self, folder, configuration):
+        return [daemon_file("usr/sbin/syslog-ng"), "--foreground", "--stderr", "--no-caps", "--cfgfile", configuration,
+                "--module-path", DAEMONS / "usr/lib/syslog-ng/3.38", "--persist-file", folder / "persist",
+                "--pidfile", folder / "pid", "--control", folder / "control"]
 
-
-def arrived(kafka, *topics):
-    return sum(sum(end_offsets(kafka.bootstrap, t)) for t in topics)
+    def libraries(self):
+        return [DAEMONS / "usr/lib/syslog-ng"]
 
 
+# Debian's librdkafka is theirs; the newest one in its place is tried with one policy.
+LIBRDKAFKA = {"old": os.path.realpath("/usr/lib/x86_64-linux-gnu/librdkafka.so.1"),
+              "new": os.path.realpath(CACHE / "librdkafka-new/librdkafka.so.1")}
+DAEMON_RUNS = [("old", "murmur2"), ("old", "weighted"), ("old", "rejecting"), ("new", "weighted")]
+
+
+@pytest.mark.parametrize("librdkafka, policy", DAEMON_RUNS, indirect=True)
 @pytest.mark.parametrize("host", [Rsyslog, SyslogNg])
-def test_syslog_daemons(host, policy, kafka, orders, repartition, tmp_path):
-    with host(tmp_path, kafka.bootstrap, orders, policy) as daemon:
+def test_syslog_daemons(host, librdkafka, policy, kafka, orders, repartition, tmp_path):
+    with host(tmp_path, kafka.bootstrap, orders, policy, libraries=librdkafka.env["LD_LIBRARY_PATH"]) as daemon:
         daemon.send(KEYS[:30])
         daemon.wait_until(lambda: arrived(kafka, orders) == 30)
+        assert daemon.librdkafka() == {LIBRDKAFKA[librdkafka.name]}
         if policy.stem == "rejecting" and host is Rsyslog:
             daemon.send([REFUSED])
         daemon.send(KEYS[30:])
@@ -305,10 +357,20 @@ def test_syslog_daemons(host, policy, kafka, orders, repartition, tmp_path):
 
 def test_syslog_ng_has_a_partitioner_of_its_own(kafka, orders, tmp_path):
     """Without the example's line about it any policy but Java's is refused when the daemon starts."""
-    line = '"partitioner" => "consistent_random"\n'
-    with SyslogNg(tmp_path, kafka.bootstrap, orders, write_policy(tmp_path, "weighted"), without=[line]) as daemon:
+    changes = {'"partitioner" => "consistent_random"\n': ""}
+    with SyslogNg(tmp_path, kafka.bootstrap, orders, write_policy(tmp_path, "weighted"), changes) as daemon:
         daemon.process.wait(HANG_S)
         assert "partitioner=murmur2_random contradicts the policy\\'s rule for topic" in daemon.said()
+
+
+def test_rsyslog_that_resubmits_tries_a_refused_record_without_end(kafka, orders, tmp_path):
+    """As its example says."""
+    changes = {"closeTimeout=": 'resubmitOnFailure="on" closeTimeout='}
+    with Rsyslog(tmp_path, kafka.bootstrap, orders, write_policy(tmp_path, "rejecting"), changes) as daemon:
+        daemon.send(KEYS)
+        daemon.wait_until(lambda: arrived(kafka, orders) == len(KEYS))
+        daemon.send([REFUSED, *(f"later-{i}" for i in range(20))])
+        daemon.wait_until(lambda: daemon.said().count(f"Unknown partition - KEY '{REFUSED}'") >= 3)
 
 
 @pytest.mark.parametrize("without, remedy", [
@@ -316,16 +378,17 @@ def test_syslog_ng_has_a_partitioner_of_its_own(kafka, orders, tmp_path):
     (['partitions.auto="on"'], "This program names partitions itself: "),
 ], ids=["both", "auto"])
 def test_rsyslog_without_a_line_of_the_example_is_noticed(without, remedy, kafka, orders, tmp_path):
-    with Rsyslog(tmp_path, kafka.bootstrap, orders, write_policy(tmp_path, "murmur2"), without=without) as daemon:
+    changes = dict.fromkeys(without, "")
+    with Rsyslog(tmp_path, kafka.bootstrap, orders, write_policy(tmp_path, "murmur2"), changes) as daemon:
         daemon.send(KEYS)
         daemon.wait_until(lambda: arrived(kafka, orders) == len(KEYS) and remedy in daemon.said())
         daemon.stop()
 
 
-class Collectd(Daemon):
+class Collectd(Running):
     """Its topics have one key each; the example's block is written once for each of them."""
 
-    def __init__(self, folder, address, policy, keys, force=True):
+    def __init__(self, folder, address, policy, keys, force=True, libraries=None):
         socket_file = folder / "s"
         changes = {**places(address, policy), "/run/collectd.sock": socket_file,
                    'force" "orders"': f'force" "{",".join(keys)}"'}
@@ -338,7 +401,8 @@ class Collectd(Daemon):
         blocks = "".join(shown.replace("orders", topic).replace("customer-1", key) for topic, key in keys.items())
         path.write_text(f'BaseDir "{folder}"\nPluginDir "{DAEMONS}/usr/lib/collectd"\n'
                         f'TypesDB "{DAEMONS}/usr/share/collectd/types.db"\n' + block.sub(blocks, path.read_text()))
-        super().__init__(folder, [daemon_file("usr/sbin/collectd"), "-f", "-C", path, "-P", folder / "pid"])
+        super().__init__(folder, [daemon_file("usr/sbin/collectd"), "-f", "-C", path, "-P", folder / "pid"],
+                         library_path(libraries))
         self.socket_file = str(socket_file)
 
     def put(self, count):
@@ -355,11 +419,13 @@ def topics(topic):
     return {topic("orders", partitions=COUNT): key for key in ("customer-1", "customer-2", "customer-6")}
 
 
-def test_collectd(policy, kafka, topics, topic, repartition, tmp_path):
+@pytest.mark.parametrize("librdkafka, policy", DAEMON_RUNS, indirect=True)
+def test_collectd(librdkafka, policy, kafka, topics, topic, repartition, tmp_path):
     keys = {**topics, topic("orders", partitions=COUNT): REFUSED} if policy.stem == "rejecting" else topics
-    with Collectd(tmp_path, kafka.bootstrap, policy, keys) as daemon:
+    with Collectd(tmp_path, kafka.bootstrap, policy, keys, libraries=librdkafka.env["LD_LIBRARY_PATH"]) as daemon:
         daemon.put(5)
         daemon.wait_until(lambda: arrived(kafka, *keys) == 5 * len(topics))
+        assert daemon.librdkafka() == {LIBRDKAFKA[librdkafka.name]}
         if policy.stem == "rejecting":
             daemon.wait_until(lambda: REJECTS in daemon.said())
         said = daemon.stop()
