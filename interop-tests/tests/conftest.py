@@ -6,9 +6,11 @@ and what a session shares is each process's own. So no two files may use the sam
 
 import collections
 import faulthandler
+import functools
 import os
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 from support import (BUILD, DEBIAN_PYTHON, JAVA, KAFKA, KAFKA_LIB, REGISTRY_LIB, WHEEL_PYTHON, Kafka, Librdkafka,
@@ -134,14 +136,20 @@ def sandbox(repartition, tmp_path):
 
 
 @pytest.fixture(scope="session")
-def java_run():
+def java_run(tmp_path_factory):
     """java_run("Produce.java", *args, stdin=None) runs a source file of interop-tests/java with Kafka's jars."""
+    classes = tmp_path_factory.mktemp("java")
     need_command("java")
     need_file(KAFKA_LIB / "pom.xml", "Apache Kafka")
 
+    @functools.lru_cache(maxsize=None)
+    def compiled(source):  # once: `java SOURCE` does it each time, which takes longer than most of what is run
+        run("javac", "-cp", f"{KAFKA_LIB}/*", "-d", classes, JAVA / source).ok()
+        return Path(source).stem
+
     def call(source, *args, **options):
         return run("java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
-                   "-cp", f"{KAFKA_LIB}/*", JAVA / source, *args, **options)
+                   "-cp", f"{classes}:{KAFKA_LIB}/*", compiled(source), *args, **options)
 
     return call
 
