@@ -143,6 +143,17 @@ class Fire:
         self.check_reader()
         return process.poll() is None
 
+    def start_living(self, low=300, high=3000):
+        """Starts the job and lets it live as above. It gets more to do until it does, however slow those are who look on."""
+        while True:
+            if self.is_nearly_done():
+                self.source.fill(8000)
+            process = self.job.start()
+            if self.let_live(process, low, high):
+                return process
+            code, out = self.job.end(process)
+            self.check(code == 0, f"it ended with {code}: {out[-2000:]}")
+
     def go_on(self, process):
         """The job must get on, or be done."""
         seen = self.reader.count

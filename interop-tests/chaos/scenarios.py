@@ -22,11 +22,7 @@ def kills(cluster, seed, rounds, signo=signal.SIGKILL, **options):
     """The worker is ended again and again, in the middle of transactions."""
     with Fire(cluster, seed, count=max(20_000, rounds * 2200), **options) as fire:
         for _ in range(rounds):
-            process = fire.job.start()
-            if not fire.let_live(process):
-                code, out = fire.job.end(process)
-                fire.check(code == 0, f"it ended with {code}: {out[-2000:]}")
-                break
+            process = fire.start_living()
             code, out = fire.job.end(process, signo)
             fire.check(code == (-9 if signo == signal.SIGKILL else 128 + signo), f"it ended with {code}: {out[-2000:]}")
             fire.count(f"{signal.Signals(signo).name} of the worker")
@@ -39,11 +35,7 @@ def zombies(cluster, seed, rounds, **options):
     """Stopped, replaced by a twin that goes on, continued: the zombie must see that it is one, and write nothing more."""
     with Fire(cluster, seed, count=4000 + rounds * 9000, **options) as fire:
         for _ in range(rounds):
-            if fire.is_nearly_done():
-                break
-            zombie = fire.job.start()
-            if not fire.let_live(zombie, 200, 1500):
-                break
+            zombie = fire.start_living(200, 1500)
             zombie.send_signal(signal.SIGSTOP)
             twin = fire.job.start(*(["--take-over"] if fire.job.knows("--take-over") else []))
             twin_lives = fire.let_live(twin, 200, 1500)
@@ -62,9 +54,7 @@ def sleepers(cluster, seed, rounds, **options):
     """Stopped until its transaction has timed out, and continued, with nobody else there: it must go on by itself."""
     with Fire(cluster, seed, count=4000 + rounds * 9000, job_args=SHORT, **options) as fire:
         for _ in range(rounds):
-            process = fire.job.start()
-            if not fire.let_live(process):
-                break
+            process = fire.start_living()
             process.send_signal(signal.SIGSTOP)
             time.sleep(6)
             process.send_signal(signal.SIGCONT)
@@ -315,9 +305,7 @@ def late_end(cluster, seed, rounds, **options):
         with Fire(cluster, seed, count=rounds * 9000, bootstrap=proxy.bootstrap,
                   job_args=("--transaction-ms", 1500), **options) as fire:
             for _ in range(rounds):
-                process = fire.job.start()
-                if not fire.let_live(process, 200, 1000):
-                    break
+                process = fire.start_living(200, 1000)
                 before = proxy.happened("late")
                 proxy.set(f"cut {2 + fire.random.random()}")
                 deadline = time.monotonic() + 30

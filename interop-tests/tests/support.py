@@ -2,8 +2,10 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
+import time
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,6 +86,16 @@ def run(*argv, env=None, stdin=None, cwd=None, timeout=HANG_S):
                           capture_output=True, timeout=timeout, check=False)
     return Result(argv, done.returncode, done.stdout.decode("utf-8", "surrogateescape"),
                   done.stderr.decode("utf-8", "surrogateescape"))
+
+
+def await_handler(process, number):
+    """Until the process has a handler for that signal: before, it would die of it."""
+    while True:
+        caught = re.search(r"SigCgt:\s+([0-9a-f]+)", Path(f"/proc/{process.pid}/status").read_text(encoding="utf-8"))
+        if caught and int(caught[1], 16) >> (number - 1) & 1:
+            return
+        assert process.poll() is None, f"it ended with {process.returncode}"
+        time.sleep(0.01)
 
 
 def environment(changes):

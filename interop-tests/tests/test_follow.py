@@ -11,7 +11,7 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from records import end_offsets, java_partition, read, stored_progress
-from support import ROOT, unique
+from support import ROOT, await_handler, unique
 
 START_MS = int(time.time() * 1000) - 600_000
 QUICK = ("-X", "session.timeout.ms=6000", "-X", "heartbeat.interval.ms=300", "-X", "topic.metadata.refresh.interval.ms=1000")
@@ -203,6 +203,7 @@ def test_sigterm_while_it_joins(kafka, topic, target, daemons, librdkafka):
     await_lag_zero(kafka.bootstrap, source, job_of(source, target), daemons=group)
     for tenths in range(1, 9):
         process = group.start()
+        await_handler(process, signal.SIGTERM)
         time.sleep(tenths / 10)
         process.send_signal(signal.SIGTERM)
         _, err = process.communicate(timeout=60)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 from records import java_partition
-from support import Librdkafka, unique
+from support import Librdkafka, await_handler, unique
 
 SOURCE_PARTITIONS, TARGET_PARTITIONS = 3, 5
 WORDS = ("missing", "duplicate", "corrupt", "out-of-order", "mispartitioned", "unexpected")
@@ -194,17 +194,11 @@ def test_merged_parts_leave_split_keys_open(kafka, topic, repartition, parts):
     repartition("verify", source, target, "-b", kafka.bootstrap).ok()
 
 
-def catches(pid, number):
-    caught = re.search(r"SigCgt:\s+([0-9a-f]+)", Path(f"/proc/{pid}/status").read_text(encoding="utf-8"))
-    return caught and int(caught[1], 16) >> (number - 1) & 1
-
-
 def test_interrupted_and_taken_up(kafka, repartition, copied, tmp_path, librdkafka):
     state = tmp_path / "state"
     command = ("verify", *copied, "-b", kafka.bootstrap, "--output", "json", "--state", state)
     running = repartition.start(*command, librdkafka=librdkafka)
-    while not catches(running.pid, signal.SIGTERM):
-        assert running.poll() is None
+    await_handler(running, signal.SIGTERM)
     running.send_signal(signal.SIGTERM)  # long before it has read anything, so it stops after the first records
     assert running.wait(60) == 128 + signal.SIGTERM and state.exists()
     wrong = repartition(*command, "--mode", "latest", librdkafka=librdkafka).ends_with(2)
