@@ -7,13 +7,17 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 from records import end_offsets, java_partition, read
-from support import (BUILD, CACHE, DEBIAN_PYTHON, HANG_S, NODE_MODULES, ROOT, WHEEL_PYTHON, Librdkafka, environment,
-                     need_command, need_file, run)
+from support import (BUILD, CACHE, DEBIAN_PYTHON, HANG_S, INTEROP, NODE_MODULES, ROOT, WHEEL_PYTHON, Librdkafka,
+                     environment, need_command, need_file, run)
+
+sys.path.append(str(INTEROP / "kafka"))
+from ports import free_ports  # noqa: E402  pylint: disable=wrong-import-position
 
 EXAMPLES = ROOT / "examples"
 DAEMONS = CACHE / "daemons"
@@ -266,12 +270,6 @@ def configured(example, folder, changes):
     return path
 
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
 def library_path(*folders):
     """What changes in the environment for a daemon that finds libraries there."""
     return {"LD_LIBRARY_PATH": ":".join(str(folder) for folder in folders if folder) or None}
@@ -287,7 +285,7 @@ class Logger(Running):
     example = None  # its configuration
 
     def __init__(self, folder, address, topic, policy, changes=None, libraries=None):
-        self.port = free_port()
+        self.port = free_ports(1)[0]
         changes = {**places(address, policy), "10514": self.port, '"orders"': f'"{topic}"', **(changes or {})}
         path = configured(self.example, folder, changes)
         path.write_text(path.read_text().replace("force=orders", f"force={topic}"))
