@@ -519,6 +519,12 @@ static void check_pulsar_murmur3(struct row *row)
         expect_number(row, kr_sign_mask((uint32_t)value(row, "murmur3-x86-32")), number_of(row->output));
 }
 
+static void check_xxhash32(struct row *row)
+{
+        expect_number(row, (int64_t)value(row, "xxhash32"), strtoll(row->output, NULL, 16));
+        expect_number(row, (int64_t)(value(row, "xxhash32") % 12), number_behind(row, "N=12: "));
+}
+
 static void check_flink(struct row *row)
 {
         const char *text = strchr(row->input, ' ') + 1;
@@ -605,7 +611,7 @@ static const struct {
         { "rdkafka-ruby partition_key", NULL },
         { "kafka-node KeyedPartitioner", NULL },
         { "pykafka hashing_partitioner", NULL },
-        { "xxh32", NULL },
+        { "xxh32", check_xxhash32 },
         { "erlang:phash2", NULL },
         { "seahash", NULL },
 };

@@ -79,6 +79,10 @@ static const struct kr_hash stores[] = {
         STORE("java-string-hash-masked", kr_java_string_hash_masked, 31, "Pulsar's JavaStringHash"),
         STORE("murmur3-masked", kr_murmur3_x86_32_masked, 31, "Pulsar's Murmur3_32Hash"),
         STORE("murmur3-x86-32", kr_murmur3_x86_32, 32, "MurmurHash3 x86 32 with seed 0, unsigned"),
+        /* Clients so rare that a placement is more likely to look like theirs by chance than to be theirs. */
+        { "xxhash32", kr_xxhash32, 32, KR_SPREAD, KR_SPREAD,
+          "kafka-rust (the crate kafka) and its forks rustfs-kafka and kafkang; no audit looks for them",
+          "kafka-rust: with_partitioner() and a Partitioner of your own" },
 };
 
 enum { CLIENT_CNT = sizeof(table) / sizeof(table[0]), STORE_CNT = sizeof(stores) / sizeof(stores[0]) };

@@ -29,6 +29,7 @@ static inline uint64_t kr_order_signed64(uint64_t bits)
 uint64_t kr_crc16(const void *key, size_t key_len);
 uint64_t kr_murmur3_x86_32(const void *key, size_t key_len);
 uint64_t kr_murmur3_x86_32_masked(const void *key, size_t key_len);
+uint64_t kr_xxhash32(const void *key, size_t key_len);
 uint64_t kr_java_string_hash_masked(const void *key, size_t key_len);
 uint64_t kr_elasticsearch(const void *key, size_t key_len);
 uint64_t kr_cassandra_token(const void *key, size_t key_len);
