@@ -1,10 +1,13 @@
 //! kafka-rust and its two forks, which kept its interface.
 use crate::{no_setting, Outcome, Record};
+use std::thread::sleep;
+use std::time::Duration;
 
 /// A function of the given name for one of the three crates; a setting names a partitioner, besides the default.
 macro_rules! client {
     ($name:ident, $client:ident, $($setting:literal => $partitioner:expr),*) => {
         pub fn $name(setting: &str, bootstrap: &str, records: &[Record]) -> Outcome {
+            use $client::error::{Error, KafkaCode};
             use $client::producer::{Partitioner, Producer, RequiredAcks};
 
             fn send<P: Partitioner>(mut producer: Producer<P>, records: &[Record]) -> Outcome {
@@ -13,7 +16,13 @@ macro_rules! client {
                     // And no key is NULL: one that is empty is none.
                     let key = record.key.as_deref().unwrap_or_default();
                     let one = $client::producer::Record::from_key_value(&record.topic, key, record.value.as_bytes());
-                    producer.send(&one)?;
+                    while let Err(error) = producer.send(&one) {
+                        match error {
+                            // A broker tells so of topics that were made a moment ago, and takes nothing.
+                            Error::Kafka(KafkaCode::NotLeaderForPartition) => sleep(Duration::from_millis(100)),
+                            error => return Err(error.into()),
+                        }
+                    }
                 }
                 Ok(())
             }
