@@ -11,7 +11,7 @@ import time
 import pytest
 from confluent_kafka import Producer
 from records import await_progress, end_offsets, java_partition, read, stored_progress
-from support import PYTHON, run, unique
+from support import PYTHON, Librdkafka, run, unique
 
 COUNT = 6
 HOUR_MS = 3_600_000
@@ -351,6 +351,35 @@ def test_nothing_old_is_put_behind_anything_new(kafka, topic, repartition, librd
 
 def findings(done, severity):
     return {f["id"] for f in done.json()["findings"] if f["severity"] == severity}
+
+
+def test_a_topic_that_grows_gets_no_copies_by_the_old_count(kafka, topic, repartition, librdkafka):
+    name = topic("outgrown", partitions=COUNT)
+    job = f"keyroute.repair.{name}"
+    fill(kafka.bootstrap, name, 16_000)
+    command = ("repair", name, "-b", kafka.bootstrap, "--execute")
+    process = repartition.start(*command, *SLOW, librdkafka=librdkafka, stderr=-1)
+    await_progress(kafka.bootstrap, name, job, 0, process)
+    kafka.tool("kafka-topics", "--bootstrap-server", kafka.bootstrap, "--alter", "--topic", name, "--partitions",
+               COUNT + 2).ok()
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 2, err
+    assert f"has {COUNT + 2} partitions now, this repair places keys by {COUNT}" in " ".join(err.decode().split())
+
+
+def test_a_topic_made_again_is_not_mended_by_what_was_judged(kafka, topic, repartition):
+    name = topic("again", partitions=COUNT)
+    job = f"keyroute.repair.{name}"
+    fill(kafka.bootstrap, name, 16_000)
+    process = repartition.start("repair", name, "-b", kafka.bootstrap, "--execute", "--transaction-ms", 2000,
+                                "--throttle-records", 500, librdkafka=Librdkafka("new"), stderr=-1)
+    await_progress(kafka.bootstrap, name, job, 0, process)
+    kafka.tool("kafka-topics", "--bootstrap-server", kafka.bootstrap, "--delete", "--topic", name).ok()
+    time.sleep(1)
+    kafka.create(name, COUNT)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode in (2, 3), err
+    assert read(kafka.bootstrap, name) == []
 
 
 def test_topics_that_stamp_copies_need_marks(kafka, topic, repartition):

@@ -8,11 +8,13 @@
 #include "io/kafka_sink.h"
 #include "io/kafka_source.h"
 #include "io/lease.h"
+#include "io/topic_ids.h"
 #include "job/repair_prepare.h"
 #include "report/classes.h"
 #include "report/json.h"
 #include "report/progress.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -55,6 +57,8 @@ static const struct rp_option options[] = {
 };
 static const struct rp_option *const tables[] = { options, NULL };
 
+enum { ASK_MS = 5000 }; /* for one look at the topic; a transaction is open meanwhile */
+
 static const uint64_t TRANSACTION_BYTES = 16 << 20; /* of records that are held back until the commit */
 
 /* One repair from connecting to printing. */
@@ -68,6 +72,7 @@ struct session {
         struct rp_progress_line line;
         struct rp_governor *governor; /* NULL: nothing is written */
         struct rp_lease *lease;
+        struct rp_sink *sink;         /* NULL: likewise */
         struct rp_neighbour_job neighbour;
 };
 
@@ -127,6 +132,28 @@ static rp_err_t on_check(void *arg, const struct rp_repair_report *report, struc
         session->result.was_read = true;
         check(session, &report->counts);
         return session->findings.refusal_cnt ? rp_fail(err, RP_ERR_USAGE, "refused") : RP_OK;
+}
+
+/* Keys are placed by the count that the topic had when it was judged, and only records of that very topic are copied. */
+static rp_err_t on_unchanged(void *arg, struct rp_error *err)
+{
+        struct session *session = arg;
+        const char *topic = session->result.topic, *was = session->preparation.topic_id;
+        char is[RP_TOPIC_ID_SIZE] = "";
+        int32_t cnt;
+        rp_err_t rc = rp_kafka_sink_count(session->sink, ASK_MS, &cnt, err);
+
+        if (rc == RP_OK && *was)
+                rc = rp_topic_id(rp_kafka_source_client(session->preparation.source), topic, ASK_MS, is, err);
+        if (rc == RP_OK)
+                rc = rp_topic_id_is_same(topic, was, is, err);
+        if (rc == RP_ERR_RETRY)
+                err->code = rc = RP_ERR_ABORT_BATCH;
+        if (rc != RP_OK || cnt == session->result.partition_cnt)
+                return rc;
+        return rp_fail(err, RP_ERR_USAGE, "topic \"%s\" has %" PRId32 " partitions now, this repair places keys by %" PRId32
+                       ": most keys belong elsewhere now, and nothing was committed since. Look at it anew: repartition "
+                       "audit, then repair or rewrite", topic, cnt, session->result.partition_cnt);
 }
 
 static rp_err_t on_await(void *arg, int most_ms, struct rp_error *err)
@@ -255,6 +282,8 @@ static rp_err_t perform(struct session *session, struct rp_error *err)
         gethostname(host, sizeof(host) - 1);
         snprintf(by, sizeof(by), "host %s, process %ld", host, (long)getpid());
         job.by = by;
+        session->sink = job.sink;
+        job.unchanged = on_unchanged;
         job.hold = rp_governor_hold;
         job.hold_arg = session->governor;
         job.transaction_ms_now = rp_governor_transaction_ms(session->governor);

@@ -657,12 +657,7 @@ static rp_err_t check_watched(struct kafka_sink *sink, struct watched *watched, 
         }
         if (rc != RP_OK)
                 return err->code = RP_ERR_ABORT_BATCH;
-        if (*id && strcmp(id, watched->id) != 0)
-                return rp_fail(err, RP_ERR_INCOMPLETE,
-                               "topic \"%s\" was deleted and made again while it was in use (its id was %s and is %s). What was "
-                               "committed before comes from, or went into, the old one; nothing was committed since",
-                               watched->topic, watched->id, id);
-        return RP_OK;
+        return rp_topic_id_is_same(watched->topic, watched->id, id, err);
 }
 
 static rp_err_t sink_commit(struct rp_sink *base, const struct rp_mark *marks, size_t cnt, struct rp_error *err)

@@ -382,7 +382,7 @@ static rp_err_t write_pass(struct run *run, struct rp_error *err)
         struct rp_repair_sink_config sink = {
                 .inner = job->sink, .tail = job->tail, .from = run->judged, .repair = run->repair,
                 .topic = job->source->topic, .identity = identity, .previous = run->stored.identity,
-                .tombstones = job->config.tombstones, .mark = job->mark,
+                .tombstones = job->config.tombstones, .mark = job->mark, .unchanged = job->unchanged, .arg = job->arg,
         };
         struct rp_copier copier = {
                 .source = job->source, .order = RP_READ_MERGED,

@@ -60,6 +60,11 @@ struct rp_repair_job {
          * @returns anything but RP_OK to go no further
          */
         rp_err_t (*check)(void *arg, const struct rp_repair_report *report, struct rp_error *err);
+        /**
+         * Asked before each commit whether the topic is still what was judged: the same one, with as many partitions. May be NULL.
+         * @returns anything but RP_OK to commit nothing more
+         */
+        rp_err_t (*unchanged)(void *arg, struct rp_error *err);
         /** Waits so long at most until what is in the topic can be read committed. May be NULL. */
         rp_err_t (*await_stable)(void *arg, int most_ms, struct rp_error *err);
         /** As in struct rp_copier; both may be NULL. */

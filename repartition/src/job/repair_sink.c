@@ -245,6 +245,8 @@ static rp_err_t try_commit(struct repair_sink *sink, const struct rp_mark *marks
                 rc = write_held(sink, err);
                 if (rc == RP_OK && sink->tried)
                         rc = look(sink, &is_overtaken, err);
+                if (rc == RP_OK && sink->config.unchanged)
+                        rc = sink->config.unchanged(sink->config.arg, err);
                 if (rc == RP_OK && !(sink->tried && is_overtaken))
                         return inner->ops->commit(inner, marks, cnt, err);
                 if (rc == RP_OK)

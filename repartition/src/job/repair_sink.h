@@ -21,6 +21,9 @@ struct rp_repair_sink_config {
         const char *identity;        /* of this pass */
         const char *previous;        /* of the pass whose progress was stored before: none of ours. "" for none */
         bool tombstones, mark;
+        /** Asked before each commit whether the topic is what it was when it was judged. May be NULL. */
+        rp_err_t (*unchanged)(void *arg, struct rp_error *err);
+        void *arg;
 };
 
 /** @returns a sink, the caller's to ops->free(), which leaves the inner one alone; NULL when memory is out. */
