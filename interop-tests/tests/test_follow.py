@@ -11,7 +11,7 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from records import end_offsets, java_partition, read, stored_progress
-from support import ROOT, await_handler, unique
+from support import ROOT, Librdkafka, await_handler, unique
 
 START_MS = int(time.time() * 1000) - 600_000
 QUICK = ("-X", "session.timeout.ms=6000", "-X", "heartbeat.interval.ms=300", "-X", "topic.metadata.refresh.interval.ms=1000")
@@ -618,6 +618,30 @@ def test_in_place_stops_when_the_topic_grows(kafka, topic, daemons):
     group.running.remove(process)
     assert process.returncode == 2 and "has 5 partitions now, this job places keys by 3" in err.decode()
     assert len(read(kafka.bootstrap, source)) == writer.written + grown.written  # nothing was moved by the old count
+
+
+@pytest.mark.parametrize("which", ["source", "target", "in place"])
+def test_a_topic_made_again_is_not_gone_on_with(kafka, topic, target, daemons, which):
+    source = topic("again", partitions=3)
+    Writer(kafka.bootstrap, source, 3, place=lambda key, n: (java_partition(key, n) + 1) % n).write(6000)
+    two = () if which == "in place" else (target,)
+    group = daemons(source, *two, *(("--partitions", 5) if two else ()), "-b", kafka.bootstrap, "--from", "earliest",
+                    "--transaction-ms", 2000, "--throttle-records", 300, "--timeout-ms", 20_000, librdkafka=Librdkafka("new"))
+    process = group.start()
+    again, before = (target, 0) if which == "target" else (source, 0 if two else 6000)
+    image = target if two else source
+    while image not in Producer({"bootstrap.servers": kafka.bootstrap}).list_topics(timeout=30).topics or len(
+            read(kafka.bootstrap, image)) <= before:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.2)
+    partitions = 5 if which == "target" else 3
+    kafka.tool("kafka-topics", "--bootstrap-server", kafka.bootstrap, "--delete", "--topic", again).ok()
+    time.sleep(1)
+    kafka.create(again, partitions)
+    _, err = process.communicate(timeout=120)
+    group.running.remove(process)
+    assert process.returncode in (2, 3), err
+    assert read(kafka.bootstrap, again) == []
 
 
 # ---------------------------------------------------------------- without a cluster

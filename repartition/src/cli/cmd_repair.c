@@ -8,7 +8,6 @@
 #include "io/kafka_sink.h"
 #include "io/kafka_source.h"
 #include "io/lease.h"
-#include "io/topic_ids.h"
 #include "job/repair_prepare.h"
 #include "report/classes.h"
 #include "report/json.h"
@@ -134,26 +133,20 @@ static rp_err_t on_check(void *arg, const struct rp_repair_report *report, struc
         return session->findings.refusal_cnt ? rp_fail(err, RP_ERR_USAGE, "refused") : RP_OK;
 }
 
-/* Keys are placed by the count that the topic had when it was judged, and only records of that very topic are copied. */
+/* Keys are placed by the count that the topic had when it was judged. That it is the same topic is the sink's business. */
 static rp_err_t on_unchanged(void *arg, struct rp_error *err)
 {
         struct session *session = arg;
-        const char *topic = session->result.topic, *was = session->preparation.topic_id;
-        char is[RP_TOPIC_ID_SIZE] = "";
         int32_t cnt;
         rp_err_t rc = rp_kafka_sink_count(session->sink, ASK_MS, &cnt, err);
 
-        if (rc == RP_OK && *was)
-                rc = rp_topic_id(rp_kafka_source_client(session->preparation.source), topic, ASK_MS, is, err);
-        if (rc == RP_OK)
-                rc = rp_topic_id_is_same(topic, was, is, err);
         if (rc == RP_ERR_RETRY)
                 err->code = rc = RP_ERR_ABORT_BATCH;
         if (rc != RP_OK || cnt == session->result.partition_cnt)
                 return rc;
         return rp_fail(err, RP_ERR_USAGE, "topic \"%s\" has %" PRId32 " partitions now, this repair places keys by %" PRId32
                        ": most keys belong elsewhere now, and nothing was committed since. Look at it anew: repartition "
-                       "audit, then repair or rewrite", topic, cnt, session->result.partition_cnt);
+                       "audit, then repair or rewrite", session->result.topic, cnt, session->result.partition_cnt);
 }
 
 static rp_err_t on_await(void *arg, int most_ms, struct rp_error *err)
@@ -275,7 +268,12 @@ static rp_err_t perform(struct session *session, struct rp_error *err)
 
         if (rc == RP_OK)
                 rc = rp_kafka_sink_new(&job.sink, &sink, err);
+        if (rc == RP_OK)
+                rc = rp_kafka_sink_watch(job.sink, rp_kafka_source_client(session->preparation.source), session->result.topic,
+                                         (int)session->args->timeout_ms, err);
         if (rc != RP_OK) {
+                if (job.sink)
+                        job.sink->ops->free(job.sink);
                 rp_lease_give_back(session->lease);
                 return rc;
         }

@@ -180,6 +180,12 @@ static rp_err_t open_edges(struct rp_follow_session *session, const char *id, st
         sink_config.group = session->group;
         if (rc == RP_OK)
                 rc = rp_kafka_sink_new(&session->sink, &sink_config, err);
+        if (rc == RP_OK)
+                rc = rp_kafka_sink_watch(session->sink, rp_kafka_source_client(session->plan->source), config->source,
+                                         config->timeout_ms, err);
+        if (rc == RP_OK && config->target)
+                rc = rp_kafka_sink_watch(session->sink, rp_kafka_source_client(session->plan->source), config->target,
+                                         config->timeout_ms, err);
         return rc;
 }
 

@@ -4,6 +4,7 @@
 #include "clock.h"
 #include "crash.h"
 #include "decide/checkpoint.h"
+#include "io/cluster.h"
 #include "io/kafka_group.h"
 #include "io/kafka_source.h"
 #include "io/topic_ids.h"
@@ -657,7 +658,12 @@ static rp_err_t check_watched(struct kafka_sink *sink, struct watched *watched, 
         }
         if (rc != RP_OK)
                 return err->code = RP_ERR_ABORT_BATCH;
-        return rp_topic_id_is_same(watched->topic, watched->id, id, err);
+        if (*id && strcmp(id, watched->id) != 0)
+                return rp_fail(err, RP_ERR_INCOMPLETE,
+                               "topic \"%s\" was deleted and made again while it was in use (its id was %s and is %s). What was "
+                               "committed before comes from, or went into, the old one; nothing was committed since",
+                               watched->topic, watched->id, id);
+        return RP_OK;
 }
 
 static rp_err_t sink_commit(struct rp_sink *base, const struct rp_mark *marks, size_t cnt, struct rp_error *err)
@@ -824,6 +830,19 @@ rp_err_t rp_kafka_sink_new(struct rp_sink **out, const struct rp_kafka_sink_conf
         sink->timeout_ms = config->timeout_ms;
         *out = &sink->base;
         return RP_OK;
+}
+
+rp_err_t rp_kafka_sink_watch(struct rp_sink *base, struct rp_client *client, const char *topic, int timeout_ms,
+                             struct rp_error *err)
+{
+        char id[RP_TOPIC_ID_SIZE] = "";
+        rp_err_t rc = RP_OK;
+
+        if (rp_cluster_is_administrable(client, timeout_ms)) /* an embedded one has no ids */
+                rc = rp_topic_id(client, topic, timeout_ms, id, err);
+        if (rc == RP_OK && !watch(self(base), client, topic, id))
+                rc = rp_fail(err, RP_ERR_FATAL, "out of memory");
+        return rc;
 }
 
 rp_err_t rp_kafka_sink_try(const struct rp_kafka_sink_config *config, struct rp_error *err)

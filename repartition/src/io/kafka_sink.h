@@ -48,6 +48,13 @@ struct rp_kafka_sink_config {
 rp_err_t rp_kafka_sink_new(struct rp_sink **sink, const struct rp_kafka_sink_config *config, struct rp_error *err);
 
 /**
+ * Holds every commit to a topic's id as it is now, for jobs without a descriptor. Where ids are not known, nothing is held to.
+ * @param client  a connection to the topic's cluster; borrowed, must outlive the sink, like the name
+ */
+rp_err_t rp_kafka_sink_watch(struct rp_sink *sink, struct rp_client *client, const char *topic, int timeout_ms,
+                             struct rp_error *err);
+
+/**
  * Whether the cluster lets this job begin transactions: fences whoever has its name, and writes nothing. To be asked before
  * anything is made for the job.
  */

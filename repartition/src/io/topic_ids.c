@@ -149,15 +149,6 @@ rp_err_t rp_topic_id(struct rp_client *client, const char *topic, int timeout_ms
         return rc;
 }
 
-rp_err_t rp_topic_id_is_same(const char *topic, const char *was, const char *is, struct rp_error *err)
-{
-        if (!*was || !*is || !strcmp(was, is))
-                return RP_OK;
-        return rp_fail(err, RP_ERR_INCOMPLETE,
-                       "topic \"%s\" was deleted and made again while it was in use (its id was %s and is %s). What was "
-                       "committed before comes from, or went into, the old one; nothing was committed since", topic, was, is);
-}
-
 void rp_cluster_id(struct rp_client *client, int timeout_ms, char id[RP_CLUSTER_ID_SIZE])
 {
         char *text = rd_kafka_clusterid(client->rk, timeout_ms);

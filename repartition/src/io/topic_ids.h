@@ -36,12 +36,6 @@ rp_err_t rp_topic_watch_answer(struct rp_topic_watch *watch, int timeout_ms, cha
 rp_err_t rp_topic_id(struct rp_client *client, const char *topic, int timeout_ms, char id[RP_TOPIC_ID_SIZE],
                      struct rp_error *err);
 
-/**
- * Compares two ids of one topic, of which either may be "", not known.
- * @returns RP_OK; RP_ERR_INCOMPLETE when the topic was made again.
- */
-rp_err_t rp_topic_id_is_same(const char *topic, const char *was, const char *is, struct rp_error *err);
-
 /** The cluster's own id; "" when no broker tells it within timeout_ms. */
 void rp_cluster_id(struct rp_client *client, int timeout_ms, char id[RP_CLUSTER_ID_SIZE]);
 

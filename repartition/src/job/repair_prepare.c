@@ -3,7 +3,6 @@
 #include "clock.h"
 #include "io/kafka_sink.h"
 #include "io/kafka_source.h"
-#include "io/topic_ids.h"
 #include "job/prepare.h"
 
 #include <inttypes.h>
@@ -18,8 +17,6 @@ static rp_err_t ask_topic(struct rp_repair_preparation *preparation, const struc
         bool knows = rp_cluster_is_administrable(client, ADMIN_MS);
         rp_err_t rc = rp_cluster_topic(client, config->topic, config->timeout_ms, &info, err);
 
-        if (rc == RP_OK && knows)
-                rc = rp_topic_id(client, config->topic, config->timeout_ms, preparation->topic_id, err);
         if (rc == RP_OK && knows)
                 rc = rp_cluster_settings(client, config->topic, config->timeout_ms, &preparation->settings, err);
         if (rc != RP_OK)

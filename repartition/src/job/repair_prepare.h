@@ -2,7 +2,6 @@
 #ifndef RP_REPAIR_PREPARE_H
 #define RP_REPAIR_PREPARE_H
 
-#include "decide/job_record.h" /* RP_TOPIC_ID_SIZE */
 #include "decide/repair_check.h"
 #include "io/client.h"
 #include "io/cluster.h"
@@ -21,7 +20,6 @@ struct rp_repair_preparation {
         struct rp_source *tail;      /* open; uncommitted records and all */
         struct rp_settings settings; /* facts borrow from here */
         struct rp_progress progress; /* as stored */
-        char topic_id[RP_TOPIC_ID_SIZE]; /* "": not known */
         struct rp_repair_facts facts; /* of topic and job; the rest is the caller's */
 };
 
