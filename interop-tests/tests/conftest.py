@@ -99,6 +99,7 @@ def repartition():
     repartition.start(*args, ...) returns a running subprocess.Popen instead, for tests that interrupt it.
     """
     program = need_file(BUILD / "repartition", "our own tool, which 'make' builds,")
+    started = []
 
     def full_env(librdkafka, env):
         return {**(librdkafka.env if librdkafka else {}), **(env or {})}
@@ -108,11 +109,15 @@ def repartition():
 
     def start(*args, librdkafka=None, env=None, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
               stderr=subprocess.DEVNULL):
-        return subprocess.Popen([str(a) for a in (program, *args)], env=environment(full_env(librdkafka, env)),
-                                stdin=stdin, stdout=stdout, stderr=stderr)
+        started.append(subprocess.Popen([str(a) for a in (program, *args)], env=environment(full_env(librdkafka, env)),
+                                        stdin=stdin, stdout=stdout, stderr=stderr))
+        return started[-1]
 
     call.start = start
-    return call
+    yield call
+    for process in started:  # what a test that failed has left
+        if process.poll() is None:
+            process.kill()
 
 
 @pytest.fixture
