@@ -1,0 +1,15 @@
+"""pykafka: py_kafka.py BOOTSTRAP TAG. The job is on standard input."""
+import sys
+
+import pykafka
+from job import lines, value
+
+bootstrap, tag = sys.argv[1:]
+client = pykafka.KafkaClient(hosts=bootstrap)
+producers = {}
+for number, topic, key in lines():
+    if topic not in producers:
+        producers[topic] = client.topics[topic].get_producer(linger_ms=100)
+    producers[topic].produce(value(tag, number), partition_key=key)
+for producer in producers.values():
+    producer.stop()  # waits for what is under way
