@@ -5,11 +5,12 @@ import pykafka
 from job import lines, value
 
 bootstrap, tag = sys.argv[1:]
+# One record at a time: told to stop, it loses the last of what waits.
 client = pykafka.KafkaClient(hosts=bootstrap)
 producers = {}
 for number, topic, key in lines():
     if topic not in producers:
-        producers[topic] = client.topics[topic].get_producer(linger_ms=100)
+        producers[topic] = client.topics[topic].get_producer(sync=True, linger_ms=1)
     producers[topic].produce(value(tag, number), partition_key=key)
 for producer in producers.values():
-    producer.stop()  # waits for what is under way
+    producer.stop()
