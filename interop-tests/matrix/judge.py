@@ -11,6 +11,9 @@ from support import BUILD, run
 # What a client that hashes a missing key may have taken for it.
 TEXTS_OF_NULL = (b"", b"None", b"null", b"nil", b"undefined")
 
+# Behind a function's name: a hash of 0 is taken for 1.
+ZERO_AS_ONE = "(0 as 1)"
+
 
 class Arrival(NamedTuple):
     line: int
@@ -55,17 +58,20 @@ class Functions:
 
     def learn(self, keys, rows):
         """Asks for these keys. Functions of stores only where a row claims one: many take keys of one form alone."""
-        claimed = {name.partition("(")[0] for row in rows for name in row.cells().values()}
-        self.more = [name for name in self.stores if name in claimed]
+        claimed = {name for row in rows for name in row.cells().values()}
+        stores = [name for name in self.stores if name in {name.partition("(")[0] for name in claimed}]
+        self.more = stores + [name + ZERO_AS_ONE for name in stores if name + ZERO_AS_ONE in claimed]
         stdin = "".join(f"{key.hex()}\n" for key in keys)
         for count in jobs.COUNTS:
             asked = ("--partitions", count, "--key-format", "hex")
             for key, line in zip(keys, self.route("--all-hashes", *asked, stdin=stdin).splitlines()):
                 for answer in json.loads(line)["functions"]:
                     self.table[answer["hash"], count, key] = answer["partition"]
-            for name in self.more:
+            for name in stores:
                 for key, line in zip(keys, self.route("--hash", name, *asked, stdin=stdin).splitlines()):
-                    self.table[name, count, key] = json.loads(line)["partition"]
+                    answer = json.loads(line)
+                    self.table[name, count, key] = answer["partition"]
+                    self.table[name + ZERO_AS_ONE, count, key] = answer["partition"] if answer["hash_value"] else 1 % count
 
     def fitting(self, seen):
         """@returns the names of the functions by which all of the (count, key, partition) lie where they do."""
@@ -91,7 +97,7 @@ def keys_to_know(rows, arrived):
 
 
 def without_function(seen):
-    """What can be said of records that no function explains: spread, always one partition, or neither."""
+    """What can be said of records that no function explains: spread, always one partition or one hash, or neither."""
     places = defaultdict(set)
     for count, key, partition in seen:
         places[count, key].add(partition)
@@ -104,6 +110,9 @@ def without_function(seen):
         every = set.union(*by_count.values())
         if len(every) == 1:
             return f"partition {every.pop()}"
+        number = max(by_count[max(by_count)])
+        if all(partitions == {number % count} for count, partitions in by_count.items()):
+            return f"hash {number}"
         return "spread"  # the key has no say, and what has differs from topic to topic: one batch, one partition
     return "unknown"
 
@@ -143,6 +152,8 @@ def cell(row, kind, lines, by_line, refused, functions):
                 return "unknown", f"line {line} was for {jobs.topic(count)} and lies in {jobs.topic(arrival.count)}"
             if kind == "empty" and arrival.key is None:
                 return agreed("as-null", claimed, "the empty key arrived as no key")
+            if kind != "keyed" and arrival.key != key and row.judge == "sent":
+                return agreed("as-other" if arrival.key else "as-empty", claimed, f"{shown(key)} arrived as {shown(arrival.key)}")
             if row.judge == "written" and arrival.key is not None:
                 key = routed_by(row, arrival.key)
             elif arrival.key != key:

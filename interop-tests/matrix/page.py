@@ -9,7 +9,8 @@ FULL = ROOT / "docs" / "compatibility.md"
 SHORT = ROOT / "README.md"
 BEGIN = "<!-- begin: written by make interop, from what the clients did -->"
 END = "<!-- end: written by make interop -->"
-NAMES = {"murmur2": "same as Java", "as-null": "becomes no key", "manual": "the caller's choice"}
+NAMES = {"murmur2": "same as Java", "as-null": "becomes no key", "as-empty": "becomes an empty key",
+         "as-other": "becomes another key", "manual": "the caller's choice"}
 
 
 def cell(seen, kind="keyed"):

@@ -67,6 +67,15 @@ def test_bad_rows_are_refused(claim, fields, told):
     assert told in done.err and "row 1" in done.err
 
 
+def java_string_hash(key):
+    """Without its sign."""
+    units = key.decode("utf-8").encode("utf-16-be")
+    value = 0
+    for unit in zip(units[::2], units[1::2]):
+        value = 31 * value + 256 * unit[0] + unit[1] & 0x7FFFFFFF
+    return value
+
+
 @pytest.fixture(scope="module")
 def functions():
     known = judge.Functions()
@@ -86,6 +95,7 @@ SPREAD = {"keyed": "spread", "empty": "spread", "null": "spread"}
     (lambda line, count, key: line % count, SPREAD),
     (lambda line, count, key: count // 2, SPREAD),  # one batch a topic
     (lambda line, count, key: 0, {"keyed": "partition 0", "empty": "partition 0", "null": "partition 0"}),
+    (lambda line, count, key: 5 % count, {"keyed": "hash 5", "empty": "hash 5", "null": "hash 5"}),
     (lambda line, count, key: sum(key or b"") % count, {"keyed": "unknown"}),
 ])
 def test_what_is_seen_has_its_name(functions, place, seen):
@@ -95,6 +105,23 @@ def test_what_is_seen_has_its_name(functions, place, seen):
     cells, problems = judge.judge(row, arrivals, {}, functions)
     assert {kind: cells[kind] for kind in seen} == seen
     assert len(problems) == 3, "each differs from what is claimed"
+
+
+def test_a_hash_that_is_never_zero():
+    functions = judge.Functions()
+    row = rows.Row(INTEROP, "Node", "planted", "1", "none", "java-string-hash-masked(0 as 1)", "hash 1", "-", keys="utf8")
+    functions.learn(jobs.keys(), [row])
+    lines = list(enumerate(jobs.records("utf8")))
+
+    def arrivals(zero):
+        return [judge.Arrival(line, count, (java_string_hash(key) or zero) % count, key) for line, (count, key) in lines if key]
+
+    def keyed(arrived):
+        return judge.cell(row, "keyed", [(line, count, key) for line, (count, key) in lines if key],
+                          {arrival.line: [arrival] for arrival in arrived}, {}, functions)
+
+    assert keyed(arrivals(1)) == ("java-string-hash-masked(0 as 1)", None)
+    assert keyed(arrivals(0))[0] == "java-string-hash-masked"
 
 
 def test_records_that_are_lost_changed_or_refused_are_no_matter_of_partitions(functions):
@@ -115,5 +142,8 @@ def test_records_that_are_lost_changed_or_refused_are_no_matter_of_partitions(fu
     assert "arrived as other" in problems({keyed[0]: other})[1][0]
     cells, told = problems({line: arrivals[line]._replace(key=None) for line in empty})
     assert cells["empty"] == "as-null" and "arrived as no key" in told[0]
+    null = [line for line, (_, key) in lines if key is None]
+    assert problems({line: arrivals[line]._replace(key=b"") for line in null})[0]["null"] == "as-empty"
+    assert problems({line: arrivals[line]._replace(key=b"made up") for line in null})[0]["null"] == "as-other"
     assert problems({}, refused=empty)[0]["empty"] == "refused"
     assert "1 of" in problems({}, refused=empty[:1])[1][0] and "too odd" in problems({}, refused=empty[:1])[1][0]
