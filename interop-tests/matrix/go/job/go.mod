@@ -1,0 +1,3 @@
+module keyroute/matrix/job
+
+go 1.26.0
