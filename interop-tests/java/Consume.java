@@ -1,10 +1,9 @@
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.List;
 import java.util.Properties;
+import java.util.Set;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
-import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.StringDeserializer;
@@ -17,8 +16,7 @@ import org.apache.kafka.common.serialization.StringDeserializer;
 public final class Consume {
     private static final String USAGE = String.join("\n",
         "usage: Consume.java --bootstrap-server ADDRESS --topic TOPIC --group GROUP [option...]",
-        "  --at-most N         leave after so many records; default: all",
-        "  --idle-ms MS        leave when nothing came for so long (default 5000)",
+        "  --at-most N         leave after so many records; default: all that can be read",
         "  -X NAME=VALUE       a property of the consumer; repeatable");
 
     public static void main(String[] args) {
@@ -31,7 +29,6 @@ public final class Consume {
         config.put("max.poll.records", "200");
         String topic = null;
         long atMost = Long.MAX_VALUE;
-        long idleMs = 5000;
         for (int i = 0; i < args.length; i += 2) {
             if (i + 1 == args.length) {
                 usage();
@@ -41,7 +38,6 @@ public final class Consume {
                 case "--topic" -> topic = args[i + 1];
                 case "--group" -> config.put("group.id", args[i + 1]);
                 case "--at-most" -> atMost = Long.parseLong(args[i + 1]);
-                case "--idle-ms" -> idleMs = Long.parseLong(args[i + 1]);
                 case "-X" -> {
                     String[] pair = args[i + 1].split("=", 2);
                     config.put(pair[0], pair[1]);
@@ -52,7 +48,7 @@ public final class Consume {
         if (topic == null || !config.containsKey("bootstrap.servers") || !config.containsKey("group.id")) {
             usage();
         }
-        consume(config, topic, atMost, idleMs);
+        consume(config, topic, atMost);
     }
 
     private static void usage() {
@@ -60,35 +56,27 @@ public final class Consume {
         System.exit(2);
     }
 
-    /** Counts idle time only while it holds partitions. */
-    private static final class Holding implements ConsumerRebalanceListener {
-        private boolean holds;
-
-        @Override
-        public void onPartitionsRevoked(Collection<TopicPartition> partitions) {
-            holds = false;
-        }
-
-        @Override
-        public void onPartitionsAssigned(Collection<TopicPartition> partitions) {
-            holds = true;
-        }
+    /** Whether it holds partitions and has read them all, to the first transaction that is open. */
+    private static boolean isAtEnd(KafkaConsumer<String, String> consumer) {
+        Set<TopicPartition> held = consumer.assignment();
+        return !held.isEmpty() && consumer.endOffsets(held).entrySet().stream()
+            .allMatch(end -> consumer.position(end.getKey()) >= end.getValue());
     }
 
-    private static void consume(Properties config, String topic, long atMost, long idleMs) {
-        Holding holding = new Holding();
+    private static void consume(Properties config, String topic, long atMost) {
         StringBuilder out = new StringBuilder();
         try (KafkaConsumer<String, String> consumer = new KafkaConsumer<>(config)) {
-            consumer.subscribe(List.of(topic), holding);
+            consumer.subscribe(List.of(topic));
             long seen = 0;
-            long last = System.nanoTime();
-            while (seen < atMost && (!holding.holds || System.nanoTime() - last < idleMs * 1_000_000)) {
+            while (seen < atMost) {
                 List<ConsumerRecord<String, String>> records = new ArrayList<>();
                 consumer.poll(Duration.ofMillis(200)).forEach(records::add);
                 if (records.isEmpty()) {
+                    if (isAtEnd(consumer)) {
+                        break;
+                    }
                     continue;
                 }
-                last = System.nanoTime();
                 consumer.commitSync();
                 seen += records.size();
                 for (ConsumerRecord<String, String> record : records) {
