@@ -2,10 +2,11 @@
 
 import json
 import random
+import re
 from types import SimpleNamespace
 
 import pytest
-from support import DEBIAN_PYTHON, GO_COMPILER, ROOT, need_command, run
+from support import DEBIAN_PYTHON, GO_COMPILER, INTEROP, ROOT, need_command, run
 from test_policy_format import RULES, keys
 
 PURE = ROOT / "examples" / "pure"
@@ -27,6 +28,13 @@ REFUSED = {
     "field": "field", "fields": "field", "tag": "tag", "tags": "tag", "payload": "payload", "known": "payload", "wide": "payload",
     "windowed": "windowed", "time": "windowed", "strict": "windowed", "nested": "field", "table-file": "file",
 }
+
+
+VECTORS = json.loads((INTEROP / "vectors" / "policies" / "policies.json").read_text("utf-8"))
+
+# Damage that changes no route, and that some language's reader of JSON does not show.
+HARMLESS = {"one topic twice", "a version with a decimal point", "a comment that is no text", "a fingerprint that is none",
+            "a fingerprint by number", "an empty topic name", "a count that is null"}
 
 
 @pytest.fixture(scope="module", params=["python", "node", "go", "rust"])
@@ -124,6 +132,26 @@ def test_what_it_does_not_know_is_refused(route, policy, tmp_path):
     done = route(policy.file, "slots", 13, stdin="61\n").ends_with(1)
     assert "13" in done.err and "12" in done.err and done.out == ""
     assert "no rule for" in route(policy.file, "nobody", 12, stdin="61\n").ends_with(1).err
+
+
+def test_the_policies_of_the_vectors(route, tmp_path):
+    """Routed as the vectors say, or refused by the name of what is missing; and the damaged ones refused."""
+    file, routed, refused = tmp_path / "compiled.json", 0, 0
+    for test in VECTORS["tests"]:
+        if test["result"] == "valid":
+            file.write_text(json.dumps(test["compiled"]), "utf-8")
+            done = route(file, test["topic"], test["partitions"], stdin="".join(f"{key}\n" for key in VECTORS["keys"]))
+            if done.rc == 0:
+                assert done.out.split() == [str(partition) for partition in test["routes"]], test["comment"]
+                routed += 1
+            else:
+                assert done.rc == 1 and re.search(r"no (hash|key|field) ", done.err), (test["comment"], done.err)
+        elif test["alsoCompiled"] and test["comment"] not in HARMLESS:
+            file.write_text(test["text"] if "text" in test else json.dumps(test["policy"], ensure_ascii=False), "utf-8")
+            done = route(file, "t", 3, stdin="6b\n").ends_with(1)
+            assert done.out == "" and done.err.startswith(f"{file}: ") and done.err.count("\n") == 1, (test["comment"], done.err)
+            refused += 1
+    assert routed >= 25 and refused > 80
 
 
 def test_the_rule_of_a_topic(route, repartition, tmp_path):

@@ -4,7 +4,8 @@
 //	log.Print(rule.Fingerprint)                            // who logs the same one routes alike
 //	rule.Partition([]byte("customer-42"))                  // -1 for a nil key, which stays the client's
 //
-// What this file does not know, and a topic of another partition count, is an error: never route by a guess.
+// What this file does not know, and a topic of another partition count, is an error: never route by a guess. So is a map that
+// contradicts itself; of what is wrong in other ways `repartition policy check` tells.
 package main
 
 import (
@@ -12,6 +13,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -82,15 +84,17 @@ func Load(file, topic string, partitions int) (*Rule, error) {
 		Hash, Fingerprint  string
 		Map                json.RawMessage
 		Comment, Locations any
-	}{Partitions: partitions, Hash: "murmur2", Key: map[string]any{"use": "bytes"}, Map: []byte(`{"kind": "modulo"}`)}
+	}{Partitions: partitions, Hash: "murmur2", Map: []byte(`{"kind": "modulo"}`)}
 	err = parse(found, &rule)
 	switch {
 	case err != nil:
+	case rule.Fingerprint == "":
+		err = errors.New("no fingerprint: repartition policy compile writes one")
 	case rule.Partitions != partitions:
 		err = fmt.Errorf("%q has %d partitions, the policy is made for %d", topic, partitions, rule.Partitions)
 	case rule.Hash != "murmur2":
 		err = fmt.Errorf("no hash %q here", rule.Hash)
-	case rule.Key["use"] != "bytes" || len(rule.Key) > 1:
+	case rule.Key != nil && (rule.Key["use"] != "bytes" || len(rule.Key) > 1):
 		err = fmt.Errorf("no key %v here", rule.Key)
 	}
 	var place func([]byte) int
@@ -149,6 +153,28 @@ func (list *owners) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*[]int)(list))
 }
 
+func owned(owner []int, n int) error {
+	for _, partition := range owner {
+		if partition < 0 || partition >= n {
+			return fmt.Errorf("no partition %d among %d", partition, n)
+		}
+	}
+	return nil
+}
+
+// What is wrong with the owners of ranges, if anything is. rises tells whether a bound is above the one before it.
+func checkRanges(bounds int, rises func(i int) bool, owner []int, n int) error {
+	for i := 1; i < bounds; i++ {
+		if !rises(i) {
+			return errors.New("bounds that do not rise")
+		}
+	}
+	if len(owner) != bounds+1 {
+		return errors.New("not one owner more than bounds")
+	}
+	return owned(owner, n)
+}
+
 type common struct {
 	Kind    string
 	Comment any
@@ -167,19 +193,29 @@ func placing(text json.RawMessage, n int) (func([]byte) int, error) {
 		var plan struct {
 			common
 			Slots, Stride int
-			Runs          [][2]int
+			Runs          [][]int
 		}
 		if err := parse(text, &plan); err != nil {
 			return nil, err
 		}
-		owner := unpacked(plan.Slots, plan.Stride, plan.Runs)
-		return func(key []byte) int { return owner[murmur2(key)%len(owner)] }, nil
+		owner, err := unpacked(plan.Slots, plan.Stride, plan.Runs)
+		if err == nil {
+			err = owned(owner, n)
+		}
+		return func(key []byte) int { return owner[murmur2(key)%len(owner)] }, err
 	case "hash-range":
 		var plan struct {
 			common
 			Bounds, Owners []int
 		}
 		err := parse(text, &plan)
+		if err == nil {
+			rises := func(i int) bool { return plan.Bounds[i-1] < plan.Bounds[i] }
+			err = checkRanges(len(plan.Bounds), rises, plan.Owners, n)
+		}
+		if last := len(plan.Bounds) - 1; err == nil && last >= 0 && (plan.Bounds[0] < 1 || plan.Bounds[last] > 0x7fffffff) {
+			err = errors.New("a bound beyond the hash")
+		}
 		return func(key []byte) int {
 			return plan.Owners[sort.SearchInts(plan.Bounds, murmur2(key)+1)]
 		}, err
@@ -190,12 +226,17 @@ func placing(text json.RawMessage, n int) (func([]byte) int, error) {
 			Owners []int
 		}
 		err := parse(text, &plan)
-		return func(key []byte) int {
-			i := sort.Search(len(plan.Bounds), func(i int) bool { return bytes.Compare(plan.Bounds[i], key) > 0 })
-			if plan.Owners != nil {
-				i = plan.Owners[i]
+		if plan.Owners == nil {
+			for i := 0; i <= len(plan.Bounds); i++ {
+				plan.Owners = append(plan.Owners, i)
 			}
-			return i
+		}
+		if err == nil {
+			rises := func(i int) bool { return bytes.Compare(plan.Bounds[i-1], plan.Bounds[i]) < 0 }
+			err = checkRanges(len(plan.Bounds), rises, plan.Owners, n)
+		}
+		return func(key []byte) int {
+			return plan.Owners[sort.Search(len(plan.Bounds), func(i int) bool { return bytes.Compare(plan.Bounds[i], key) > 0 })]
 		}, err
 	case "two-level":
 		var plan struct {
@@ -204,6 +245,15 @@ func placing(text json.RawMessage, n int) (func([]byte) int, error) {
 			Fanout int
 		}
 		err := parse(text, &plan)
+		switch {
+		case err != nil:
+		case plan.Delimiter == nil && plan.FirstBytes == nil:
+			err = errors.New("no way to split a key")
+		case plan.Fanout < 1 || plan.Fanout > n:
+			err = fmt.Errorf("no fanout of %d among %d", plan.Fanout, n)
+		default:
+			err = plan.check()
+		}
 		return func(key []byte) int {
 			first, rest := plan.split(key)
 			return (murmur2(first)%n + murmur2(rest)%plan.Fanout) % n
@@ -219,6 +269,12 @@ func placing(text json.RawMessage, n int) (func([]byte) int, error) {
 		if err := parse(text, &plan); err != nil {
 			return nil, err
 		}
+		if plan.Keys == nil || plan.KeyFormat != "" && plan.KeyFormat != "text" && plan.KeyFormat != "hex" {
+			return nil, errors.New("a table of no keys, or keys that are neither text nor hex")
+		}
+		if err := plan.check(); err != nil {
+			return nil, err
+		}
 		pinned := map[string]owners{}
 		for key, owner := range plan.Keys {
 			if plan.KeyFormat == "hex" {
@@ -227,6 +283,9 @@ func placing(text json.RawMessage, n int) (func([]byte) int, error) {
 					return nil, err
 				}
 				key = string(decoded)
+			}
+			if err := owned(owner, n); err != nil || len(owner) == 0 {
+				return nil, fmt.Errorf("a key without a partition: %q (%v)", key, err)
 			}
 			pinned[key] = owner
 		}
@@ -243,9 +302,16 @@ func placing(text json.RawMessage, n int) (func([]byte) int, error) {
 }
 
 // Runs tell the owners of slots in the order 0, stride, 2 stride, ..., 1, 1 + stride, ...
-func unpacked(slots, stride int, runs [][2]int) []int {
-	owner, slot := make([]int, slots), 0
+func unpacked(slots, stride int, runs [][]int) ([]int, error) {
+	if stride < 1 || slots%stride != 0 {
+		return nil, errors.New("a stride that does not divide the slots")
+	}
+	owner, slot, left := make([]int, slots), 0, slots
 	for _, run := range runs {
+		if len(run) != 2 || run[1] < 1 || run[1] > left {
+			return nil, errors.New("runs that do not fill the slots")
+		}
+		left -= run[1]
 		for i := 0; i < run[1]; i++ {
 			owner[slot] = run[0]
 			if slot += stride; slot >= slots {
@@ -253,13 +319,27 @@ func unpacked(slots, stride int, runs [][2]int) []int {
 			}
 		}
 	}
-	return owner
+	if left != 0 {
+		return nil, errors.New("runs that do not fill the slots")
+	}
+	return owner, nil
 }
 
 type splitting struct {
-	Delimiter  string
-	First      int
+	Delimiter  *string
+	First      *int
 	FirstBytes *int `json:"first-bytes"`
+}
+
+func (how *splitting) check() error {
+	if how.Delimiter != nil && how.FirstBytes != nil {
+		return errors.New("two ways to split a key")
+	}
+	none := func(size *int) bool { return size != nil && *size < 1 }
+	if how.Delimiter != nil && *how.Delimiter == "" || none(how.First) || none(how.FirstBytes) {
+		return errors.New("a first part of nothing")
+	}
+	return nil
 }
 
 // A key's first part and the rest; the delimiter between them belongs to neither.
@@ -271,20 +351,19 @@ func (how *splitting) split(key []byte) (first, rest []byte) {
 		}
 		return key[:size], key[size:]
 	}
-	fields, at := how.First, -1
-	if fields == 0 {
-		fields = 1
+	if how.Delimiter == nil {
+		return key, nil
 	}
-	for start := 0; how.Delimiter != "" && fields > 0; fields-- {
-		next := bytes.Index(key[start:], []byte(how.Delimiter))
+	fields, start := 1, 0
+	if how.First != nil {
+		fields = *how.First
+	}
+	for ; fields > 0; fields-- {
+		next := bytes.Index(key[start:], []byte(*how.Delimiter))
 		if next < 0 {
 			return key, nil
 		}
-		at = start + next
-		start = at + len(how.Delimiter)
+		start += next + len(*how.Delimiter)
 	}
-	if at < 0 {
-		return key, nil
-	}
-	return key[:at], key[at+len(how.Delimiter):]
+	return key[:start-len(*how.Delimiter)], key[start:]
 }

@@ -4,7 +4,8 @@
 //   log(rule.fingerprint);                               // who logs the same one routes alike
 //   rule.partition(Buffer.from("customer-42"));          // null for a missing key, which stays the client's
 //
-// What this file does not know, and a topic of another partition count, is an Error: never route by a guess.
+// What this file does not know, and a topic of another partition count, is an Error: never route by a guess. So is a map that
+// contradicts itself; of what is wrong in other ways `repartition policy check` tells.
 import { readFileSync } from "node:fs";
 
 const M = 0x5bd1e995;
@@ -29,7 +30,7 @@ export function load(path, topic, partitions) {
   const rule = ruleOf(policy.topics, topic);
   if (!rule) return null;
   refuseOthers(rule, ["partitions", "key", "hash", "map", "locations", "fingerprint"]);
-  if ((rule.partitions ?? partitions) !== partitions) {
+  if ("partitions" in rule && rule.partitions !== partitions) {
     throw new Error(`"${topic}" has ${partitions} partitions, the policy is made for ${rule.partitions}`);
   }
   for (const [name, known] of [["hash", '"murmur2"'], ["key", '{"use":"bytes"}']]) {
@@ -61,6 +62,26 @@ const FIELDS = {
   "two-level": ["fanout", "delimiter", "first", "first-bytes"],
 };
 
+function need(condition, what) {
+  if (!condition) throw new Error(what);
+}
+
+function owned(owners, n) {
+  for (const owner of owners) need(Number.isInteger(owner) && owner >= 0 && owner < n, `no partition ${owner} among ${n}`);
+  return owners;
+}
+
+function ranges(bounds, owners, n, compare) {
+  need(bounds.every((bound, i) => i === 0 || compare(bounds[i - 1], bound) < 0), "bounds that do not rise");
+  need(owners.length === bounds.length + 1, "not one owner more than bounds");
+  return owned(owners, n);
+}
+
+function bytesOfHex(text) {
+  need(/^([0-9a-f]{2})*$/i.test(text), `no hexadecimal: ${text}`);
+  return Buffer.from(text, "hex");
+}
+
 // Gives what gives a key its partition, with all that is costly done already.
 function placing(plan, n) {
   if (!Object.hasOwn(FIELDS, plan.kind)) throw new Error(`no map "${plan.kind}" here`);
@@ -68,19 +89,23 @@ function placing(plan, n) {
   switch (plan.kind) {
     case "modulo": return (key) => murmur2(key) % n;
     case "slots": {
-      const owners = unpacked(plan);
+      const owners = owned(unpacked(plan), n);
       return (key) => owners[murmur2(key) % owners.length];
     }
-    case "hash-range": return (key) => plan.owners[bisect(plan.bounds, murmur2(key), (a, b) => a - b)];
+    case "hash-range": {
+      const owners = ranges(plan.bounds, plan.owners, n, (a, b) => a - b);
+      need(plan.bounds.every((bound) => Number.isInteger(bound) && bound > 0 && bound <= 0x7fffffff), "a bound beyond the hash");
+      return (key) => owners[bisect(plan.bounds, murmur2(key), (a, b) => a - b)];
+    }
     case "range": {
-      const bounds = plan.bounds.map((bound) => (bound.hex === undefined ? Buffer.from(bound) : Buffer.from(bound.hex, "hex")));
-      return (key) => {
-        const range = bisect(bounds, key, Buffer.compare);
-        return plan.owners ? plan.owners[range] : range;
-      };
+      const bounds = plan.bounds.map((bound) => (bound.hex === undefined ? Buffer.from(bound) : bytesOfHex(bound.hex)));
+      const owners = ranges(bounds, plan.owners ?? [...Array(bounds.length + 1).keys()], n, Buffer.compare);
+      return (key) => owners[bisect(bounds, key, Buffer.compare)];
     }
     case "two-level": {
       const split = splitting(plan);
+      need("delimiter" in plan || "first-bytes" in plan, "no way to split a key");
+      need(plan.fanout > 0 && plan.fanout <= n, `no fanout of ${plan.fanout} among ${n}`);
       return (key) => {
         const [first, rest] = split(key);
         return (murmur2(first) % n + murmur2(rest) % plan.fanout) % n;
@@ -88,9 +113,12 @@ function placing(plan, n) {
     }
     case "table": {
       const split = splitting(plan);
-      const format = plan["key-format"] === "hex" ? "hex" : "utf8";
-      const bytes = (key) => Buffer.from(key, format).toString("latin1"); // a Map tells strings apart, not buffers
+      const format = plan["key-format"] ?? "text";
+      need(["text", "hex"].includes(format), "keys are neither text nor hex");
+      // In strings, for a Map does not tell buffers apart.
+      const bytes = (key) => (format === "hex" ? bytesOfHex(key) : Buffer.from(key)).toString("latin1");
       const pinned = new Map(Object.entries(plan.keys).map(([key, owners]) => [bytes(key), [owners].flat()]));
+      for (const owners of pinned.values()) need(owned(owners, n).length > 0, "a key without a partition");
       const others = placing(plan.else ?? { kind: "modulo" }, n);
       return (key) => {
         const [first, rest] = split(key);
@@ -114,6 +142,9 @@ function bisect(bounds, it, compare) {
 
 // Runs tell the owners of slots in the order 0, stride, 2 stride, ..., 1, 1 + stride, ...
 function unpacked({ slots, stride, runs }) {
+  need(stride > 0 && slots % stride === 0, "a stride that does not divide the slots");
+  const filled = runs.reduce((sum, run) => sum + run[1], 0) === slots;
+  need(filled && runs.every((run) => run[1] > 0), "runs that do not fill the slots");
   const owners = new Uint32Array(slots);
   let slot = 0;
   for (const [owner, length] of runs) {
@@ -128,6 +159,8 @@ function unpacked({ slots, stride, runs }) {
 // Gives what gives a key's first part and the rest; the delimiter between them belongs to neither.
 function splitting(plan) {
   const size = plan["first-bytes"];
+  need(size === undefined || plan.delimiter === undefined, "two ways to split a key");
+  need((size ?? 1) > 0 && (plan.first ?? 1) > 0 && plan.delimiter !== "", "a first part of nothing");
   if (size !== undefined) return (key) => [key.subarray(0, size), key.subarray(size)];
   const delimiter = plan.delimiter === undefined ? null : Buffer.from(plan.delimiter);
   return (key) => {

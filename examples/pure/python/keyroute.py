@@ -4,7 +4,8 @@
   log(rule.fingerprint)                           # who logs the same one routes alike
   rule.partition(b"customer-42")                  # None for a missing key, which stays the client's
 
-What this file does not know, and a topic of another partition count, is a ValueError: never route by a guess.
+What this file does not know, and a topic of another partition count, is a ValueError: never route by a guess. So is a map that
+contradicts itself; of what is wrong in other ways `repartition policy check` tells.
 """
 import bisect
 import fnmatch
@@ -38,8 +39,7 @@ def load(path, topic, partitions):
     with open(path, encoding="utf-8") as file:
         policy = json.load(file)
     refuse_others(policy, {"keyroute", "topics"})
-    if policy["keyroute"] != 1:
-        raise ValueError(f'"keyroute" is {policy["keyroute"]}, known is 1')
+    need(policy.get("keyroute") == 1, f'"keyroute" is {policy.get("keyroute")}, known is 1')
     rule = rule_of(policy["topics"], topic)
     if rule is None:
         return None
@@ -82,23 +82,30 @@ def placing(plan, n):
     if kind == "modulo":
         return lambda key: murmur2(key) % n
     if kind == "slots":
-        owners = unpacked(**{name: plan[name] for name in FIELDS["slots"]})
+        owners = owned(unpacked(plan["slots"], plan["stride"], plan["runs"]), n)
         return lambda key: owners[murmur2(key) % len(owners)]
     if kind == "hash-range":
-        bounds, owners = plan["bounds"], plan["owners"]
+        bounds, owners = ranges(plan["bounds"], plan["owners"], n)
+        need(all(0 < bound <= 0x7fffffff for bound in bounds), "a bound beyond the hash")
         return lambda key: owners[bisect.bisect_right(bounds, murmur2(key))]
     if kind == "range":
         bounds = [bytes.fromhex(b["hex"]) if isinstance(b, dict) else b.encode() for b in plan["bounds"]]
-        owners = plan.get("owners") or range(n)
+        bounds, owners = ranges(bounds, plan.get("owners", range(len(bounds) + 1)), n)
         return lambda key: owners[bisect.bisect_right(bounds, key)]
     split = splitting(plan)
     if kind == "two-level":
+        need("delimiter" in plan or "first-bytes" in plan, "no way to split a key")
+        need(0 < plan["fanout"] <= n, f'no fanout of {plan["fanout"]} among {n}')
+
         def two_level(key):
             first, rest = split(key)
             return (murmur2(first) % n + murmur2(rest) % plan["fanout"]) % n
         return two_level
+    need(plan.get("key-format", "text") in ("text", "hex"), "keys are neither text nor hex")
     decode = bytes.fromhex if plan.get("key-format") == "hex" else str.encode
     pinned = {decode(key): owners if isinstance(owners, list) else [owners] for key, owners in plan["keys"].items()}
+    for owners in pinned.values():
+        need(owned(owners, n), "a key without a partition")
     others = placing(plan.get("else", {"kind": "modulo"}), n)
 
     def table(key):
@@ -108,8 +115,27 @@ def placing(plan, n):
     return table
 
 
+def need(condition, what):
+    if not condition:
+        raise ValueError(what)
+
+
+def owned(owners, n):
+    for owner in owners:
+        need(0 <= owner < n, f"no partition {owner} among {n}")
+    return owners
+
+
+def ranges(bounds, owners, n):
+    need(all(a < b for a, b in zip(bounds, bounds[1:])), "bounds that do not rise")
+    need(len(owners) == len(bounds) + 1, "not one owner more than bounds")
+    return bounds, owned(owners, n)
+
+
 def unpacked(slots, stride, runs):
     """Slots in the order in which runs tell their owners: 0, stride, 2 stride, ..., 1, 1 + stride, ..."""
+    need(stride > 0 and slots % stride == 0, "a stride that does not divide the slots")
+    need(sum(length for _, length in runs) == slots and all(length > 0 for _, length in runs), "runs that do not fill the slots")
     owners, order = [0] * slots, (slot for start in range(stride) for slot in range(start, slots, stride))
     for owner, length in runs:
         for _ in range(length):
@@ -119,6 +145,8 @@ def unpacked(slots, stride, runs):
 
 def splitting(plan):
     """@returns what gives a key's first part and the rest; the delimiter between them belongs to neither."""
+    need("delimiter" not in plan or "first-bytes" not in plan, "two ways to split a key")
+    need(plan.get("first-bytes", 1) > 0 and plan.get("first", 1) > 0 and plan.get("delimiter") != "", "a first part of nothing")
     if "first-bytes" in plan:
         return lambda key: (key[:plan["first-bytes"]], key[plan["first-bytes"]:])
     if "delimiter" not in plan:

@@ -4,7 +4,8 @@
 //!     log(rule.fingerprint);                              // who logs the same one routes alike
 //!     rule.partition(Some(b"customer-42"));               // None for a missing key, which stays the client's
 //!
-//! What this file does not know, and a topic of another partition count, is an error: never route by a guess.
+//! What this file does not know, and a topic of another partition count, is an error: never route by a guess. So is a map that
+//! contradicts itself; of what is wrong in other ways `repartition policy check` tells.
 use crate::json::{parse, Json};
 use std::collections::HashMap;
 
@@ -103,11 +104,14 @@ fn placing(plan: Option<&Json>, n: usize) -> Result<Place, String> {
         "slots" => {
             known(&["slots", "stride", "runs"])?;
             let owners = unpacked(plan.need("slots")?.number()?, plan.need("stride")?.number()?, plan.need("runs")?.list()?)?;
+            owned(&owners, n)?;
             Ok(Box::new(move |key| owners[murmur2(key) % owners.len()]))
         }
         "hash-range" => {
             known(&["bounds", "owners"])?;
             let (bounds, owners) = (plan.need("bounds")?.numbers()?, plan.need("owners")?.numbers()?);
+            check_ranges(&bounds, &owners, n)?;
+            ensure(bounds.iter().all(|bound| (1..=0x7fffffff).contains(bound)), "a bound beyond the hash")?;
             Ok(Box::new(move |key| {
                 let hash = murmur2(key);
                 owners[bounds.partition_point(|bound| *bound <= hash)]
@@ -116,12 +120,15 @@ fn placing(plan: Option<&Json>, n: usize) -> Result<Place, String> {
         "range" => {
             known(&["bounds", "owners"])?;
             let bounds = plan.need("bounds")?.list()?.iter().map(octets).collect::<Result<Vec<_>, _>>()?;
-            let owners = plan.get("owners").map_or(Ok((0..n).collect()), Json::numbers)?;
+            let owners = plan.get("owners").map_or(Ok((0..=bounds.len()).collect()), Json::numbers)?;
+            check_ranges(&bounds, &owners, n)?;
             Ok(Box::new(move |key| owners[bounds.partition_point(|bound| bound.as_slice() <= key)]))
         }
         "two-level" => {
             known(&["fanout", "delimiter", "first", "first-bytes"])?;
             let (split, fanout) = (splitting(plan)?, plan.need("fanout")?.number()?);
+            ensure(plan.get("delimiter").or(plan.get("first-bytes")).is_some(), "no way to split a key")?;
+            ensure((1..=n).contains(&fanout), "a fanout of none, or beyond the partitions")?;
             Ok(Box::new(move |key| {
                 let (first, rest) = split(key);
                 (murmur2(first) % n + murmur2(rest) % fanout) % n
@@ -129,11 +136,14 @@ fn placing(plan: Option<&Json>, n: usize) -> Result<Place, String> {
         }
         "table" => {
             known(&["keys", "key-format", "else", "delimiter", "first", "first-bytes"])?;
-            let is_hex = plan.get("key-format").map_or(Ok("text"), Json::text)? == "hex";
+            let format = plan.get("key-format").map_or(Ok("text"), Json::text)?;
+            ensure(["text", "hex"].contains(&format), "keys are neither text nor hex")?;
             let mut pinned = HashMap::new();
             for (key, owners) in plan.need("keys")?.fields()? {
                 let owners = owners.numbers().or_else(|_| owners.number().map(|one| vec![one]))?;
-                pinned.insert(if is_hex { bytes_of_hex(key)? } else { key.clone().into_bytes() }, owners);
+                owned(&owners, n)?;
+                ensure(!owners.is_empty(), "a key without a partition")?;
+                pinned.insert(if format == "hex" { bytes_of_hex(key)? } else { key.clone().into_bytes() }, owners);
             }
             let (split, others) = (splitting(plan)?, placing(plan.get("else"), n)?);
             Ok(Box::new(move |key| {
@@ -145,15 +155,32 @@ fn placing(plan: Option<&Json>, n: usize) -> Result<Place, String> {
     }
 }
 
+fn ensure(condition: bool, what: &str) -> Result<(), String> {
+    if condition { Ok(()) } else { Err(what.into()) }
+}
+
+fn owned(owners: &[usize], n: usize) -> Result<(), String> {
+    owners.iter().find(|owner| **owner >= n).map_or(Ok(()), |owner| Err(format!("no partition {owner} among {n}")))
+}
+
+fn check_ranges<T: PartialOrd>(bounds: &[T], owners: &[usize], n: usize) -> Result<(), String> {
+    ensure(bounds.windows(2).all(|pair| pair[0] < pair[1]), "bounds that do not rise")?;
+    ensure(owners.len() == bounds.len() + 1, "not one owner more than bounds")?;
+    owned(owners, n)
+}
+
 /// Runs tell the owners of slots in the order 0, stride, 2 stride, ..., 1, 1 + stride, ...
 fn unpacked(slots: usize, stride: usize, runs: &[Json]) -> Result<Vec<usize>, String> {
+    ensure(stride > 0 && slots % stride == 0, "a stride that does not divide the slots")?;
     let (mut owners, mut order) = (vec![0; slots], (0..stride).flat_map(|start| (start..slots).step_by(stride)));
     for run in runs {
         let run = run.numbers()?;
+        ensure(run.len() == 2 && run[1] > 0, "runs that do not fill the slots")?;
         for _ in 0..run[1] {
-            owners[order.next().ok_or("more runs than slots")?] = run[0];
+            owners[order.next().ok_or("runs that do not fill the slots")?] = run[0];
         }
     }
+    ensure(order.next().is_none(), "runs that do not fill the slots")?;
     Ok(owners)
 }
 
@@ -174,10 +201,13 @@ pub fn bytes_of_hex(text: &str) -> Result<Vec<u8>, String> {
 fn splitting(plan: &Json) -> Result<Split, String> {
     if let Some(size) = plan.get("first-bytes") {
         let size = size.number()?;
+        ensure(plan.get("delimiter").is_none(), "two ways to split a key")?;
+        ensure(size > 0, "a first part of nothing")?;
         return Ok(Box::new(move |key| key.split_at(size.min(key.len()))));
     }
     let fields = plan.get("first").map_or(Ok(1), Json::number)?;
     let delimiter = plan.get("delimiter").map_or(Ok(""), Json::text)?.as_bytes().to_vec();
+    ensure(fields > 0 && (!delimiter.is_empty() || plan.get("delimiter").is_none()), "a first part of nothing")?;
     Ok(Box::new(move |key| {
         let mut end = None;
         for _ in 0..if delimiter.is_empty() { 0 } else { fields } {
