@@ -158,7 +158,9 @@ bool kr_json_fail(const struct kr_json *at, struct kr_error *err, const char *fm
         va_start(args, fmt);
         vsnprintf(message, sizeof(message), fmt, args);
         va_end(args);
-        snprintf(err->text, sizeof(err->text), "%.120s: %s%s%s", root(at)->file, path, *path ? ": " : "", message);
+        /* Asked for its result, so that no compiler minds that the end of a long one is cut off. */
+        if (snprintf(err->text, sizeof(err->text), "%.120s: %s%s%s", root(at)->file, path, *path ? ": " : "", message) < 0)
+                *err->text = '\0';
         kr_one_line(err->text);
         return false;
 }
