@@ -5,7 +5,8 @@ await run(async (bootstrap, records) => {
   const { createKafkaClient } = load('kafka-ts')
   const [host, port] = bootstrap.split(':')
   const client = createKafkaClient({
-    clientId: 'matrix', bootstrapServers: [{ host, port: Number(port) }], requestTimeout: PATIENCE,
+    clientId: 'matrix', bootstrapServers: [{ host, port: Number(port) }],
+    connectTimeout: PATIENCE, requestTimeout: PATIENCE,
   })
   const producer = client.createProducer({})
   await producer.send(records.map(({ topic, key, value }) => ({ topic, key, value })))

@@ -11,7 +11,9 @@ await run(async (bootstrap, records, name, chosen) => {
     LegacyPartitioner: Partitioners.LegacyPartitioner,
     JavaCompatiblePartitioner: Partitioners.JavaCompatiblePartitioner,
   }, chosen)
-  const kafka = new Kafka({ brokers: [bootstrap], logLevel: logLevel.ERROR, requestTimeout: PATIENCE })
+  const kafka = new Kafka({
+    brokers: [bootstrap], logLevel: logLevel.ERROR, connectionTimeout: PATIENCE, requestTimeout: PATIENCE,
+  })
   const producer = kafka.producer(createPartitioner ? { createPartitioner } : {})
   await producer.connect()
   const topicMessages = [...byTopic(records)].map(([topic, messages]) =>

@@ -5,7 +5,7 @@ await run(async (bootstrap, records, chosen) => {
   const { DefaultPartitioner, HashCRC32Partitioner, Producer } = load('no-kafka')
   const Partitioner = setting({ default: undefined, DefaultPartitioner, HashCRC32Partitioner }, chosen)
   const producer = new Producer({
-    connectionString: bootstrap, timeout: PATIENCE, logger: { logLevel: 1 },
+    connectionString: bootstrap, connectionTimeout: PATIENCE, timeout: PATIENCE, logger: { logLevel: 1 },
     ...(Partitioner ? { partitioner: new Partitioner() } : {}),
   })
   await producer.init()

@@ -5,7 +5,8 @@ await run(async (bootstrap, records, name, chosen) => {
   const { Producer, compatibilityPartitioner, defaultPartitioner } = load(name)
   const partitioner = setting({ default: undefined, defaultPartitioner, compatibilityPartitioner }, chosen)
   const producer = new Producer({
-    clientId: 'matrix', bootstrapBrokers: [bootstrap], requestTimeout: PATIENCE, timeout: PATIENCE,
+    clientId: 'matrix', bootstrapBrokers: [bootstrap], connectTimeout: PATIENCE,
+    requestTimeout: PATIENCE, timeout: PATIENCE,
     ...(partitioner ? { partitioner } : {}),
   })
   const messages = records.map(({ topic, key, value }) => (key === null ? { topic, value } : { topic, key, value }))

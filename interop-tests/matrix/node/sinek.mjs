@@ -1,11 +1,11 @@
 // Produces a job with sinek's producer on kafkajs, which chooses the partition itself: MURMURHASH BOOTSTRAP TAG
 // All but the default tell it the partition count of its topic: the setting that finds it out fails in this release.
-import { byTopic, load, run } from './job.mjs'
+import { byTopic, load, PATIENCE, run } from './job.mjs'
 
 await run(async (bootstrap, records, version) => {
   const { JSProducer } = load('sinek')
   const { Kafka } = load('kafkajs')
-  const admin = new Kafka({ brokers: [bootstrap] }).admin()
+  const admin = new Kafka({ brokers: [bootstrap], connectionTimeout: PATIENCE }).admin()
   await admin.connect()
   const { topics } = await admin.fetchTopicMetadata({ topics: [...byTopic(records).keys()] })
   await admin.disconnect()
