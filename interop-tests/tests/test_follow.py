@@ -587,13 +587,12 @@ def test_in_place_under_fire(kafka, topic, daemons):
     while holders(kafka, job) < 3:
         time.sleep(0.1)
     await_lag_zero(kafka.bootstrap, source, job, daemons=group)
-    producer, now, written = Producer({"bootstrap.servers": kafka.bootstrap, "linger.ms": 5, "enable.idempotence": True}), 0, 0
+    producer, written = Producer({"bootstrap.servers": kafka.bootstrap, "linger.ms": 5, "enable.idempotence": True}), 0
     for round_ in range(15):
-        now = int(time.time() * 1000)
         for i in range(written, written + 1000):
             key = b"k%d" % (i % 97)
             place = wrong_partition if i % 97 % 2 else java_partition
-            producer.produce(source, key=key, value=b"%d" % i, partition=place(key, 6), timestamp=now)
+            producer.produce(source, key=key, value=b"%d" % i, partition=place(key, 6), timestamp=START_MS + i)
         written += 1000
         assert producer.flush(60) == 0
         if round_ in (4, 9):

@@ -73,7 +73,7 @@ static rp_err_t parse_answer(const char *line, size_t number, int64_t *answer, s
                 return rp_fail(err, RP_ERR_USAGE, "answer %zu is \"%.60s\": expected a partition, or - for a key that it would "
                                "spread", number, line);
         if (*answer < 0)
-                *answer = INT64_MAX; /* a negative partition is an answer, and never right */
+                *answer = RP_ANSWER_NEGATIVE;
         return RP_OK;
 }
 

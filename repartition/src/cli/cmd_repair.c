@@ -315,6 +315,7 @@ static int execute(struct session *session)
         result->is_executed = !is_refused || session->report.written;
         result->is_failed = end.code != RP_OK;
         result->is_fenced = end.code == RP_ERR_FENCED;
+        result->is_outdated = end.code == RP_ERR_USAGE && !is_refused;
         if (rp_is_json(&session->args->common))
                 rp_json_print(rp_repair_json(result), stdout);
         else if (result->was_read)

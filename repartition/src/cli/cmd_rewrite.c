@@ -77,6 +77,13 @@ static const struct rp_option options[] = {
 };
 static const struct rp_option *const tables[] = { options, NULL };
 
+/* What a job must be told again to go on as it began, besides what its report knows of. */
+static const char *const kept[] = {
+        "from", "to", "max-memory", "jobs-topic", "max-duration", "compression", "transaction-ms", "timeout-ms", "allow-librdkafka",
+        "throttle", "throttle-records", "throttle-control-group", "max-lag", "throttle-flag-file", "panic-flag-file",
+        "control-socket", "status-file", "metrics-file", "metrics-listen", NULL
+};
+
 static const int64_t TRANSACTION_BYTES = 256 << 20; /* bounds what is copied again after an abort */
 
 static bool on_survey(void *arg, uint64_t done, uint64_t total, uint64_t records)
@@ -317,11 +324,18 @@ static int perform(const struct args *args, const struct rp_prepare_config *conf
         struct rp_preparation preparation;
         struct rp_rewrite_report report = { 0 };
         struct rp_rewrite_result result = { .config = config, .preparation = &preparation, .is_one_of_many = args->topics };
-        char *client_args = rp_client_args_text(&args->client);
+        char *client_args = rp_client_args_text(&args->client), *more_options = NULL;
+        size_t len;
+        FILE *text = open_memstream(&more_options, &len);
         struct rp_error err;
         int code;
 
+        if (!text)
+                abort();
+        rp_options_print(tables, args, kept, text);
+        fclose(text);
         result.client_args = client_args;
+        result.more_options = more_options;
         result.job_option = args->job;
         result.workers = (int)args->workers;
         result.replication_factor = args->replication_factor;
@@ -349,6 +363,7 @@ static int perform(const struct args *args, const struct rp_prepare_config *conf
         *is_stopped = report.is_stopped || rp_interrupt_signal();
         rp_preparation_release(&preparation);
         free(client_args);
+        free(more_options);
         return code;
 }
 

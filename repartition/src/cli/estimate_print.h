@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 struct rp_estimate_line {
-        char map[80];
+        char map[512];
         int32_t partition_cnt;
         int lookups; /* per access, in a table with a row for each group */
         struct rp_estimate estimate;

@@ -231,6 +231,63 @@ void rp_options_release(rp_option_tables_t tables, void *args)
                 }
 }
 
+static bool is_named(const char *name, const char *const *names)
+{
+        while (*names && strcmp(*names, name) != 0)
+                names++;
+        return *names;
+}
+
+static void print_number(const struct rp_option *opt, int64_t value, FILE *out)
+{
+        int64_t fallback = 0;
+        struct rp_option at_start = *opt;
+        struct rp_error ignored;
+
+        at_start.offset = 0;
+        if (opt->fallback)
+                set_value(&at_start, &fallback, opt->fallback, &ignored);
+        if (value != fallback)
+                fprintf(out, " --%s %" PRId64 "%s", opt->name, value, opt->type == RP_OPT_DURATION ? "ms" : "");
+}
+
+static void print_text(const struct rp_option *opt, const char *value, FILE *out)
+{
+        if (!value || (opt->fallback && !strcmp(value, opt->fallback)))
+                return;
+        fprintf(out, " --%s ", opt->name);
+        rp_text_shell_word(out, value);
+}
+
+void rp_options_print(rp_option_tables_t tables, const void *args, const char *const *names, FILE *out)
+{
+        FOREACH_OPTION(tables, opt) {
+                const void *at = (const char *)args + opt->offset;
+
+                if (!is_named(opt->name, names))
+                        continue;
+                switch (opt->type) {
+                case RP_OPT_FLAG:
+                        if (*(const bool *)at)
+                                fprintf(out, " --%s", opt->name);
+                        break;
+                case RP_OPT_TEXT:
+                case RP_OPT_CHOICE:
+                        print_text(opt, *(const char *const *)at, out);
+                        break;
+                case RP_OPT_COUNT:
+                case RP_OPT_SIZE:
+                case RP_OPT_DURATION:
+                        print_number(opt, *(const int64_t *)at, out);
+                        break;
+                case RP_OPT_LIST:
+                        for (size_t i = 0; i < ((const struct rp_list *)at)->cnt; i++)
+                                print_text(opt, ((const struct rp_list *)at)->items[i], out);
+                        break;
+                }
+        }
+}
+
 static void option_head(const struct rp_option *opt, char *head, size_t size)
 {
         char letter[8] = "    ";

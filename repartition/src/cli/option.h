@@ -55,6 +55,12 @@ rp_err_t rp_options_parse(rp_option_tables_t tables, void *args, int argc, char 
 /** Frees what rp_options_parse() allocated inside args. */
 void rp_options_release(rp_option_tables_t tables, void *args);
 
+/**
+ * Prints those of the named options that are not at their defaults, each behind a space, as they can be typed again: for the
+ * command with which a job goes on. @param names  NULL-terminated
+ */
+void rp_options_print(rp_option_tables_t tables, const void *args, const char *const *names, FILE *out);
+
 /** Prints the rows, aligned, for --help. */
 void rp_options_help(rp_option_tables_t tables, FILE *out);
 

@@ -153,6 +153,8 @@ static void print_next(const struct rp_repair_result *result, FILE *out)
         fputc('\n', out);
         if (result->is_fenced) {
                 fputs("not finished by this run: another one has taken over\n", out);
+        } else if (result->is_outdated) {
+                fputs("not finished, and not to be gone on with\n", out);
         } else if (result->report->is_stopped || result->is_failed) {
                 fputs("not finished; the progress is kept. To go on:\n", out);
                 print_command(result, facts->tombstones, facts->include, true, out);

@@ -19,6 +19,7 @@ struct rp_repair_result {
         bool is_executed;        /* --execute, and nothing was refused */
         bool is_failed;          /* the run ended with an error; it was told on stderr */
         bool is_fenced;          /* by another run */
+        bool is_outdated;        /* the topic is not what it was */
         bool was_read;           /* the topic was judged */
         int64_t elapsed_ms;
         const char *client_args; /* -b, -F and -X as the user gave them, for commands to copy; "" when none */

@@ -47,7 +47,7 @@ static void print_rewrite_command(const struct rp_rewrite_result *result, bool c
                 fputs(" --config ", text);
                 rp_text_shell_word(text, result->config->settings[i]);
         }
-        fputs(" --execute", text);
+        fprintf(text, "%s --execute", result->more_options);
         fclose(text);
         print_command(result, "rewrite", rest, out);
         free(rest);

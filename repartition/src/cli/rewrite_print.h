@@ -22,6 +22,7 @@ struct rp_rewrite_result {
         bool is_one_of_many;                 /* JSON takes one line then */
         const char *job_option;              /* --job as the user gave it; NULL: the default name */
         int64_t replication_factor;          /* as the user gave it; 0: the source's */
+        const char *more_options;            /* others that the same job needs again, each behind a space; "" when none */
         const char *policy_option, *policy_value; /* "--policy", FILE or "--hash", NAME; NULL: the default */
 };
 

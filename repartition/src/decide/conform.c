@@ -55,6 +55,9 @@ void rp_conform_describe(const struct rp_conform *conform, const struct rp_confo
                 snprintf(out, size, "the key did not arrive, expected in partition %" PRId32, at->wanted);
         else if (at->answer == RP_ANSWER_NONE)
                 snprintf(out, size, "no partition, expected %" PRId32, at->wanted);
+        else if (at->answer == RP_ANSWER_NEGATIVE)
+                snprintf(out, size, "a negative number, expected %" PRId32 ": the sign of the hash went into the remainder",
+                         at->wanted);
         else if (at->wanted == RP_ANSWER_NONE)
                 snprintf(out, size, "%" PRId64 ", but the policy refuses this key", at->answer);
         else

@@ -9,6 +9,9 @@
 #include "decide/candidates.h"
 #include "decide/vectors.h"
 
+/** A partition below 0, as programs print one that take the remainder of a signed number: an answer, and never right. */
+#define RP_ANSWER_NEGATIVE INT64_MAX
+
 enum {
         RP_ANSWER_NONE = -1,   /* "-": it would spread the key, as if there were none */
         RP_ANSWER_ABSENT = -2, /* no answer: the key did not arrive */
@@ -18,7 +21,7 @@ enum {
 struct rp_conform_case {
         const struct rp_vector *vector;
         int32_t wanted; /* partition; RP_ANSWER_NONE: the policy refuses the key, so that any answer but one is right */
-        int64_t answer; /* a partition, which may lie beyond the count, or RP_ANSWER_... */
+        int64_t answer; /* RP_ANSWER_NEGATIVE, a partition, which may lie beyond the count, or RP_ANSWER_... */
         bool ok;
 };
 

@@ -17,7 +17,7 @@ typedef enum {
 
 /** A map for one partition count, and the same grown to another. */
 struct rp_strategy {
-        char name[80];
+        char name[512]; /* of a policy: its file */
         rp_place_t place;
         bool by_group;                      /* the group's bytes route, not the key's */
         int lookups;                        /* per access, in a table that has a row for each group */

@@ -1,6 +1,7 @@
 #define RP_WITH_RDKAFKA
 #include "io/client.h"
 
+#include "io/within.h"
 #include "secret.h"
 
 #include <errno.h>
@@ -452,10 +453,23 @@ rp_err_t rp_client_open(struct rp_client *client, rd_kafka_type_t type, rd_kafka
         return rp_fail(err, RP_ERR_USAGE, "librdkafka %s cannot make a client: %s", rd_kafka_version_str(), text);
 }
 
+enum { CLOSE_MS = 10000 };
+
+static void destroy(void *rk)
+{
+        rd_kafka_destroy_flags(rk, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
+}
+
+static void leave(void *rk)
+{
+        (void)rk;
+}
+
+/* librdkafka 2.0.2 waits for ever for a consumer whose topic was deleted. Who closes it mostly has something to say still. */
 void rp_client_close(struct rp_client *client)
 {
         if (client->rk)
-                rd_kafka_destroy_flags(client->rk, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
+                rp_call_within(CLOSE_MS, destroy, leave, client->rk);
         client->rk = NULL;
 }
 

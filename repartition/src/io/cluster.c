@@ -307,6 +307,12 @@ rp_err_t rp_cluster_create(struct rp_client *client, const char *topic, int32_t 
                            const struct rp_settings *settings, int timeout_ms, struct rp_error *err)
 {
         rp_err_t rc = create(client, topic, partition_cnt, replication_factor, settings, timeout_ms, false, err);
+        struct rp_topic_info info;
+        struct rp_error ignored;
 
+        /* Another run may have been faster. */
+        if (rc == RP_ERR_USAGE && rp_cluster_topic(client, topic, timeout_ms, &info, &ignored) == RP_OK && info.exists &&
+            info.partition_cnt == partition_cnt)
+                rc = RP_OK;
         return rc == RP_OK ? await_leaders(client, topic, partition_cnt, timeout_ms, err) : rc;
 }

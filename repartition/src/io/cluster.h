@@ -61,7 +61,10 @@ rp_err_t rp_cluster_try_create(struct rp_client *client, const char *topic, int3
                                int32_t replication_factor, const struct rp_settings *settings, int timeout_ms,
                                struct rp_error *err);
 
-/** Creates a topic with those of the settings that are its own, and waits until all its partitions have leaders. */
+/**
+ * Creates a topic with those of the settings that are its own, and waits until all its partitions have leaders. One that
+ * somebody else has just created with as many partitions will do.
+ */
 rp_err_t rp_cluster_create(struct rp_client *client, const char *topic, int32_t partition_cnt, int32_t replication_factor,
                            const struct rp_settings *settings, int timeout_ms, struct rp_error *err);
 #ifdef RP_WITH_RDKAFKA

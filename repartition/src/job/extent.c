@@ -12,7 +12,12 @@ rp_err_t rp_extent_parse(struct rp_extent *extent, const char *from, const char 
         rp_err_t rc = rp_log_place_parse(&extent->from, "from", from, err);
 
         extent->to = (struct rp_log_place){ .kind = RP_LOG_NONE };
-        return rc == RP_OK ? rp_log_place_parse(&extent->to, "to", to, err) : rc;
+        if (rc == RP_OK)
+                rc = rp_log_place_parse(&extent->to, "to", to, err);
+        if (rc == RP_OK && extent->from.kind == extent->to.kind && extent->from.value > extent->to.value &&
+            (extent->from.kind == RP_LOG_OFFSET || extent->from.kind == RP_LOG_MOMENT))
+                rc = rp_fail(err, RP_ERR_USAGE, "--from %.60s lies behind --to %.60s", from, to);
+        return rc;
 }
 
 void rp_extent_release(struct rp_extent *extent)

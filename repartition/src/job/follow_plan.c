@@ -225,20 +225,11 @@ rp_err_t rp_follow_plan(struct rp_follow_plan *plan, const struct rp_follow_plan
 rp_err_t rp_follow_plan_create(const struct rp_follow_plan *plan, const struct rp_follow_plan_config *config,
                                struct rp_error *err)
 {
-        struct rp_client *client = rp_kafka_source_client(plan->source);
-        struct rp_error first;
-        struct rp_topic_info info;
-
-        if (plan->target_exists ||
-            rp_cluster_create(client, config->target, plan->partition_cnt, plan->replication_factor, &plan->settings,
-                              config->timeout_ms, &first) == RP_OK)
+        if (plan->target_exists)
                 return RP_OK;
-        /* Several instances are started at once, and one of them was faster. */
-        if (rp_cluster_topic(client, config->target, config->timeout_ms, &info, err) == RP_OK && info.exists &&
-            info.partition_cnt == plan->partition_cnt)
-                return RP_OK;
-        *err = first;
-        return err->code;
+        /* Several instances are started at once; whoever is not the first finds it there. */
+        return rp_cluster_create(rp_kafka_source_client(plan->source), config->target, plan->partition_cnt,
+                                 plan->replication_factor, &plan->settings, config->timeout_ms, err);
 }
 
 /* ---- where to begin ------------------------------------------------------------------------------------------------- */

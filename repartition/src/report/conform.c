@@ -98,7 +98,8 @@ static json_t *case_json(const struct rp_conform *conform, const struct rp_confo
         json_object_set_new(object, "name", json_string(at->vector->name));
         json_object_set_new(object, "flags", json_string(at->vector->flags));
         json_object_set_new(object, "expected", at->wanted < 0 ? json_null() : json_integer(at->wanted));
-        json_object_set_new(object, "answer", at->answer < 0 ? json_null() : json_integer(at->answer));
+        json_object_set_new(object, "answer", at->answer < 0 || at->answer == RP_ANSWER_NEGATIVE
+                                                              ? json_null() : json_integer(at->answer));
         json_object_set_new(object, "why", json_string(why));
         return object;
 }
