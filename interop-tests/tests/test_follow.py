@@ -604,6 +604,55 @@ def test_in_place_under_fire(kafka, topic, daemons):
     assert len(wrong) == sum(i % 97 % 2 for i in range(written)) and len(right) == written
 
 
+def test_in_place_waits_for_copies_that_a_fenced_member_left_open(kafka, topic, daemons):
+    """They look newer than what is to be copied again, and are aborted in the end."""
+    source = topic("left-open", partitions=3)
+    key, right = b"k1", java_partition(b"k1", 3)
+    wrong = (right + 1) % 3
+    producer = Producer({"bootstrap.servers": kafka.bootstrap, "enable.idempotence": True})
+    fenced = Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": unique("fenced")})
+    fenced.init_transactions(60)
+    fenced.begin_transaction()
+    for i in range(5):
+        producer.produce(source, key=key, value=b"%d" % i, partition=wrong, timestamp=START_MS + i)
+        fenced.produce(source, key=key, value=b"%d" % i, partition=right, timestamp=START_MS + i)
+    assert producer.flush(60) == 0 and fenced.flush(60) == 0
+    group = daemons(source, "-b", kafka.bootstrap, "--from", "earliest")
+    process = group.start()
+    while not members(kafka, place_job(source)):
+        time.sleep(0.1)
+    time.sleep(3)  # long enough to have judged them, were it not to wait
+    fenced.abort_transaction(60)
+    await_lag_zero(kafka.bootstrap, source, place_job(source), daemons=group)
+    group.end(process)
+    found = read(kafka.bootstrap, source)
+    assert [r.value for r in found if r.partition == right] == [b"%d" % i for i in range(5)]
+
+
+def test_in_place_stops_at_once_while_it_waits_for_an_open_transaction(kafka, topic, daemons):
+    source = topic("held-up", partitions=3)
+    key, right = b"k1", java_partition(b"k1", 3)
+    producer = Producer({"bootstrap.servers": kafka.bootstrap, "enable.idempotence": True})
+    other = Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": unique("other")})
+    other.init_transactions(60)
+    other.begin_transaction()
+    producer.produce(source, key=key, value=b"old", partition=(right + 1) % 3, timestamp=START_MS)
+    other.produce(source, key=key, value=b"new", partition=right, timestamp=START_MS + 1)
+    assert producer.flush(60) == 0 and other.flush(60) == 0
+    group = daemons(source, "-b", kafka.bootstrap, "--from", "earliest")
+    process = group.start()
+    while not members(kafka, place_job(source)):
+        time.sleep(0.1)
+    time.sleep(3)
+    assert stored_progress(kafka.bootstrap, source, place_job(source)) < 1
+    group.end(process)
+    other.commit_transaction(60)
+    process = group.start()
+    await_lag_zero(kafka.bootstrap, source, place_job(source), daemons=group)
+    group.end(process)
+    assert [r.value for r in read(kafka.bootstrap, source) if r.partition == right] == [b"new"]
+
+
 def test_in_place_stops_when_the_topic_grows(kafka, topic, daemons):
     source = topic("outgrown", partitions=3)
     writer = Writer(kafka.bootstrap, source, 3).write(500)

@@ -174,6 +174,21 @@ def test_killed_run_is_followed_at_once_and_a_stopped_one_after_a_session(kafka,
     assert_image(read(kafka.bootstrap, source), read(kafka.bootstrap, target), 10)
 
 
+@pytest.mark.parametrize("command", ["rewrite", "follow"])
+def test_a_job_whose_topic_is_deleted_ends(kafka, topic, target, repartition, librdkafka, command):
+    source = topic("deleted", partitions=6)
+    fill(kafka.bootstrap, source, 120_000)
+    more, job = {"rewrite": (MERGE, job_of(source, target)),
+                 "follow": (("--from", "earliest"), f"keyroute.follow.{source}.{target}")}[command]
+    process = repartition.start(command, source, target, "--partitions", 10, *more, "-b", kafka.bootstrap, "--execute", "--timeout-ms", 5000, "--transaction-ms", 200,
+                                "--throttle-records", 2000, librdkafka=librdkafka, stderr=-1)
+    await_progress(kafka.bootstrap, source, job, 0, process)
+    kafka.tool("kafka-topics", "--bootstrap-server", kafka.bootstrap, "--delete", "--topic", source).ok()
+    _, err = process.communicate(timeout=120)
+    assert process.returncode in (2, 3), err
+    assert err.strip()
+
+
 # ---------------------------------------------------------------- two clusters
 
 

@@ -382,6 +382,17 @@ def test_a_topic_made_again_is_not_mended_by_what_was_judged(kafka, topic, repar
     assert read(kafka.bootstrap, name) == []
 
 
+def test_a_repair_whose_topic_is_deleted_ends(kafka, topic, repartition, librdkafka):
+    name = topic("deleted", partitions=COUNT)
+    fill(kafka.bootstrap, name, 16_000)
+    process = repartition.start("repair", name, "-b", kafka.bootstrap, "--execute", "--timeout-ms", 5000, "--transaction-ms", 200,
+                                "--throttle-records", 500, librdkafka=librdkafka, stderr=-1)
+    await_progress(kafka.bootstrap, name, f"keyroute.repair.{name}", 0, process)
+    kafka.tool("kafka-topics", "--bootstrap-server", kafka.bootstrap, "--delete", "--topic", name).ok()
+    _, err = process.communicate(timeout=120)
+    assert process.returncode in (2, 3) and err.strip(), err
+
+
 def test_topics_that_stamp_copies_need_marks(kafka, topic, repartition):
     name = topic("stamped", partitions=COUNT, message_timestamp_type="LogAppendTime")
     put(kafka.bootstrap, name, [(wrong(b"a"), b"a", b"1", 0), (wrong(b"a"), b"a", b"2", 0), (None, b"b", b"3", 0)])

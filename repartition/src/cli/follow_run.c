@@ -17,6 +17,7 @@ enum {
         TRANSACTION_BYTES = 64 << 20, /* bounds what is copied again after an abort */
         COUNT_MS = 10000,             /* between two looks at the target's partition count */
         ASK_MS = 2000,
+        OPEN_WAIT_MS = 2 * RP_TRANSACTION_TIMEOUT_MS, /* the cluster looks for overdue ones in steps of ten seconds */
         JUDGE_MEMORY = 16 << 20       /* for what is fetched of right partitions */
 };
 
@@ -136,6 +137,12 @@ static void name_producer(const struct rp_follow_session *session, char *out, si
         snprintf(out, size, "%s.%016" PRIx64, session->config->job, random);
 }
 
+static bool goes_on(void *arg)
+{
+        (void)arg;
+        return !rp_interrupt_signal();
+}
+
 static rp_err_t open_place(struct rp_follow_session *session, struct rp_error *err)
 {
         const struct rp_follow_plan_config *config = session->config;
@@ -147,7 +154,7 @@ static rp_err_t open_place(struct rp_follow_session *session, struct rp_error *e
                 .rule = config->rule, .topic = config->source, .partition_cnt = session->plan->partition_cnt,
                 .committed = session->plan->source, .include = session->include, .marks = session->marks,
                 .skips_refused = session->skips_refused, .records_max = session->look_back,
-                .offsets_at = offsets_at, .offsets_arg = session,
+                .offsets_at = offsets_at, .offsets_arg = session, .open_wait_ms = OPEN_WAIT_MS, .goes_on = goes_on,
         };
         rp_err_t rc = rp_kafka_source_new(&session->uncommitted, &source_config, err);
 

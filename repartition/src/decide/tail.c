@@ -220,3 +220,16 @@ rp_class_t rp_tail_class(const rp_tail_t *tail, const struct rp_record *rec, boo
                 return RP_CLASS_STALE;
         return rec->timestamp_ms < 0 || has_timeless ? RP_CLASS_UNKNOWN : RP_CLASS_SAFE;
 }
+
+bool rp_tail_is_undecided(const rp_tail_t *tail, const struct rp_record *rec)
+{
+        struct entry self = describe(tail, rec);
+
+        for (const struct entry *at = NULL; (at = table_next(&tail->closed, self.key, at));)
+                if (is_newer(tail, at, rec, &self, NULL))
+                        return false;
+        for (const struct entry *at = NULL; (at = table_next(&tail->open, self.key, at));)
+                if (is_newer(tail, at, rec, &self, NULL))
+                        return true;
+        return false;
+}

@@ -49,6 +49,12 @@ void rp_tail_turn(rp_tail_t *tail);
  */
 rp_class_t rp_tail_class(const rp_tail_t *tail, const struct rp_record *rec, bool *needs_past);
 
+/**
+ * True for a record that is stale by nothing but records of open transactions, which may yet be aborted: its class is decided
+ * when they are. To be asked once its past was told.
+ */
+bool rp_tail_is_undecided(const rp_tail_t *tail, const struct rp_record *rec);
+
 /** Tells a record of a wrong partition, misplaced like the one that is judged. false when out of memory. */
 bool rp_tail_add_past(rp_tail_t *tail, const struct rp_record *rec);
 

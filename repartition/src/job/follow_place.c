@@ -1,13 +1,15 @@
 #include "job/follow_place.h"
 
+#include "clock.h"
 #include "job/copier.h"
 #include "job/follow_copy.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-enum { POLL_MS = 100 };
+enum { POLL_MS = 100, OPEN_PAUSE_MS = 100 };
 
 /* What was read of a right partition, the last contiguous part of it. */
 struct window {
@@ -32,6 +34,7 @@ struct rp_follow_place {
         struct rp_reader *committed, *uncommitted;
         struct rp_range *closed, *open, *ranges;
         int64_t *offsets;
+        int64_t *given_up; /* by right partition: the stable end at which a wait for open transactions was over */
         struct candidate *candidates;
         size_t candidate_cnt, candidate_cap;
         struct rp_follow_place_counts total, pending;
@@ -53,6 +56,7 @@ void rp_follow_place_free(struct rp_follow_place *place)
         free(place->open);
         free(place->ranges);
         free(place->offsets);
+        free(place->given_up);
         free(place->candidates);
         free(place->headers);
         free(place);
@@ -74,8 +78,11 @@ struct rp_follow_place *rp_follow_place_new(const struct rp_follow_place_config 
         place->open = calloc(cnt, sizeof(*place->open));
         place->ranges = calloc(cnt, sizeof(*place->ranges));
         place->offsets = calloc(cnt, sizeof(*place->offsets));
+        place->given_up = malloc(cnt * sizeof(*place->given_up));
+        for (size_t p = 0; place->given_up && p < cnt; p++)
+                place->given_up[p] = -1;
         if (place->tail && place->committed && place->uncommitted && place->windows && place->closed && place->open &&
-            place->ranges && place->offsets)
+            place->ranges && place->offsets && place->given_up)
                 return place;
         rp_follow_place_free(place);
         return NULL;
@@ -407,6 +414,63 @@ static void judge_candidate(struct rp_follow_place *place, struct candidate *can
                 candidate->class = rp_tail_class(place->tail, rec, NULL);
 }
 
+static rp_err_t classify(struct rp_follow_place *place, const struct rp_record *records, struct rp_error *err)
+{
+        rp_err_t rc;
+
+        rp_tail_turn(place->tail);
+        for (size_t i = 0; i < place->candidate_cnt; i++)
+                place->candidates[i].needs_past = place->candidates[i].is_too_old = false;
+        rc = read_right(place, records, err);
+        for (size_t i = 0; rc == RP_OK && i < place->candidate_cnt; i++)
+                judge_candidate(place, &place->candidates[i], &records[place->candidates[i].index], false);
+        if (rc == RP_OK)
+                rc = read_past(place, records, err);
+        for (size_t i = 0; rc == RP_OK && i < place->candidate_cnt; i++)
+                judge_candidate(place, &place->candidates[i], &records[place->candidates[i].index], true);
+        return rc;
+}
+
+/* Is there a record that would be left alone for what may yet be aborted? After a wait in vain: only where the end has moved. */
+static bool is_undecided(struct rp_follow_place *place, const struct rp_record *records, bool gives_up)
+{
+        bool any = false;
+
+        for (size_t i = 0; i < place->candidate_cnt; i++) {
+                const struct candidate *candidate = &place->candidates[i];
+                int64_t stable = place->closed[candidate->to].end;
+
+                if (candidate->class != RP_CLASS_STALE || place->given_up[candidate->to] == stable ||
+                    !rp_tail_is_undecided(place->tail, &records[candidate->index]))
+                        continue;
+                any = true;
+                if (gives_up)
+                        place->given_up[candidate->to] = stable;
+        }
+        return any;
+}
+
+static rp_err_t decide(struct rp_follow_place *place, const struct rp_record *records, struct rp_error *err)
+{
+        const struct rp_follow_place_config *config = &place->config;
+        bool waits = config->open_wait_ms && !(config->include & 1u << RP_CLASS_STALE);
+        int64_t deadline = rp_clock_ms() + config->open_wait_ms;
+        rp_err_t rc = classify(place, records, err);
+
+        while (rc == RP_OK && waits && is_undecided(place, records, rp_clock_ms() >= deadline)) {
+                const struct timespec pause = { .tv_nsec = OPEN_PAUSE_MS * 1000000L };
+
+                if (rp_clock_ms() >= deadline)
+                        break;
+                if (config->goes_on && !config->goes_on(config->offsets_arg))
+                        return rp_fail(err, RP_ERR_ABORT_BATCH, "stopped while a transaction is open that may hold newer "
+                                       "records");
+                nanosleep(&pause, NULL);
+                rc = classify(place, records, err);
+        }
+        return rc;
+}
+
 rp_err_t rp_follow_place_judge(void *arg, const struct rp_record *records, size_t cnt, int32_t *verdicts,
                                struct rp_error *err)
 {
@@ -415,17 +479,11 @@ rp_err_t rp_follow_place_judge(void *arg, const struct rp_record *records, size_
 
         if (rc != RP_OK || !place->candidate_cnt)
                 return rc;
-        rp_tail_turn(place->tail);
-        rc = read_right(place, records, err);
-        for (size_t i = 0; rc == RP_OK && i < place->candidate_cnt; i++)
-                judge_candidate(place, &place->candidates[i], &records[place->candidates[i].index], false);
-        if (rc == RP_OK)
-                rc = read_past(place, records, err);
+        rc = decide(place, records, err);
         for (size_t i = 0; rc == RP_OK && i < place->candidate_cnt; i++) {
                 struct candidate *candidate = &place->candidates[i];
                 const struct rp_record *rec = &records[candidate->index];
 
-                judge_candidate(place, candidate, rec, true);
                 place->pending.misplaced[candidate->class]++;
                 place->pending.too_old += candidate->is_too_old;
                 if (!(place->config.include & 1u << candidate->class))

@@ -39,6 +39,12 @@ struct rp_follow_place_config {
         /** As rp_offsets_at() of the topic: for each partition the first offset of that time or later, or -1. */
         rp_err_t (*offsets_at)(void *arg, int64_t time_ms, int64_t *offsets, struct rp_error *err);
         void *offsets_arg;
+        /**
+         * How long the end of an open transaction is waited for whose records would make one stale. Another member's that was
+         * fenced holds copies that its successor is to make again: they end with it, aborted. 0: not at all
+         */
+        int64_t open_wait_ms;
+        bool (*goes_on)(void *offsets_arg); /* false ends that wait, and leaves the run for later. NULL: true */
 };
 
 struct rp_follow_place;
