@@ -9,7 +9,7 @@
 static void print_rollback(const char *file, FILE *out)
 {
         if (file)
-                fprintf(out, "\nthe way back: repartition cutover --undo %s --execute\n", file);
+                fprintf(out, "\nthe way back, with the same -b, -F and -X: repartition cutover --undo %s --execute\n", file);
 }
 
 /* ---- into a new topic ------------------------------------------------------------------------------------------------ */
