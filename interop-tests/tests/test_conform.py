@@ -36,6 +36,10 @@ def place(key):
     if fault == "sign":
         h = murmur2(key)
         return abs(h - (1 << 32) if h >> 31 else h) % n
+    if fault == "negative":
+        h = murmur2(key)
+        h = h - (1 << 32) if h >> 31 else h
+        return -(-h % n) if h < 0 else h % n
     if fault == "unsigned":
         return murmur2(key) % n
     if fault == "signed-bytes":
@@ -117,6 +121,13 @@ def test_signed_bytes_show_in_the_kind_of_keys_that_fail(repartition, program):
     rc, found = conform(repartition, "--", *program, "signed-bytes")
     assert rc == 1 and found["verdict"]["hash"] == "murmur2"  # for plain keys it is right
     assert "HighByte" in found["verdict"]["fix"] and found["failed_by_flag"]["HighByte"] > 0
+
+
+def test_negative_answers_are_shown_as_what_they_are(repartition, program):
+    rc, found = conform(repartition, "--", *program, "negative")
+    assert rc == 1
+    out = repartition("conform", "--partitions", 12, "--", *program, "negative").out
+    assert "a negative number, expected" in out and "9223372036854775807" not in out + json.dumps(found)
 
 
 def test_what_is_like_nothing_is_said_to_be_so(repartition, program):

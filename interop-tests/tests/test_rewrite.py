@@ -1,6 +1,7 @@
 """rewrite on a real Kafka: nothing changed, nothing lost, nothing doubled, order kept, whatever is killed meanwhile."""
 
 import json
+import shlex
 import signal
 import time
 
@@ -505,6 +506,38 @@ def test_compression_is_chosen_or_the_topics_own(kafka, topic, target, repartiti
         assert size[target] > 0.9 * size[source]
     else:
         assert size[target] < 0.3 * size[source]
+
+
+def test_the_next_command_has_all_that_the_job_needs(kafka, topic, target, repartition):
+    source = topic("again", partitions=6)
+    fill(kafka.bootstrap, source, 6000)
+    wanted = ("--to", 800, "--jobs-topic", "other-jobs", "--compression", "lz4", "--transaction-ms", 200,
+              "--throttle-records", 1000, "--max-duration", "2s")
+    run = ("rewrite", source, target, "-b", kafka.bootstrap, "--partitions", 5, *MERGE, *wanted)
+    plan = repartition(*run).ok().out
+    stopped = repartition(*run, "--execute").ok().out
+    for out in (plan, stopped):
+        command = next(line for line in out.splitlines() if line.startswith("  repartition rewrite "))
+        for option in ("--to 800", "--jobs-topic other-jobs", "--compression lz4", "--transaction-ms 200",
+                       "--throttle-records 1000", "--max-duration 2000ms", "--execute"):
+            assert f" {option}" in command, command
+        assert "--max-lag" not in command and "--timeout-ms" not in command
+    words = shlex.split(command)
+    words[words.index("--throttle-records") + 1] = "1000000"
+    done = repartition(*words[1:]).ok().out
+    assert "to prove it" in done and len(read(kafka.bootstrap, target)) == sum(
+        min(end, 800) for end in end_offsets(kafka.bootstrap, source))
+    assert "lies behind" in repartition(*run[:7], "--from", 100, "--to", 50).ends_with(2).err
+
+
+def test_of_two_runs_that_make_the_target_one_copies(kafka, topic, target, repartition):
+    source = topic("pair", partitions=6)
+    fill(kafka.bootstrap, source, 6000)
+    run = ("rewrite", source, target, "-b", kafka.bootstrap, "--partitions", 5, *MERGE, "--execute")
+    pair = [repartition.start(*run, stderr=-1) for _ in range(2)]
+    ended = [(process.communicate(timeout=120)[1], process.returncode) for process in pair]
+    assert sorted(code for _, code in ended) in ([0, 0], [0, 4]), ended
+    assert_image(read(kafka.bootstrap, source), read(kafka.bootstrap, target), 5)
 
 
 def test_a_part_of_the_source(kafka, topic, target, repartition):
