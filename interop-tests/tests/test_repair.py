@@ -358,7 +358,7 @@ def test_a_topic_that_grows_gets_no_copies_by_the_old_count(kafka, topic, repart
     job = f"keyroute.repair.{name}"
     fill(kafka.bootstrap, name, 16_000)
     command = ("repair", name, "-b", kafka.bootstrap, "--execute")
-    process = repartition.start(*command, *SLOW, librdkafka=librdkafka, stderr=-1)
+    process = repartition.start(*command, "--transaction-ms", 200, "--throttle-records", 100, librdkafka=librdkafka, stderr=-1)
     await_progress(kafka.bootstrap, name, job, 0, process)
     kafka.tool("kafka-topics", "--bootstrap-server", kafka.bootstrap, "--alter", "--topic", name, "--partitions",
                COUNT + 2).ok()
@@ -372,7 +372,7 @@ def test_a_topic_made_again_is_not_mended_by_what_was_judged(kafka, topic, repar
     job = f"keyroute.repair.{name}"
     fill(kafka.bootstrap, name, 16_000)
     process = repartition.start("repair", name, "-b", kafka.bootstrap, "--execute", "--transaction-ms", 2000,
-                                "--throttle-records", 500, librdkafka=Librdkafka("new"), stderr=-1)
+                                "--throttle-records", 100, librdkafka=Librdkafka("new"), stderr=-1)
     await_progress(kafka.bootstrap, name, job, 0, process)
     kafka.tool("kafka-topics", "--bootstrap-server", kafka.bootstrap, "--delete", "--topic", name).ok()
     time.sleep(1)
@@ -386,7 +386,7 @@ def test_a_repair_whose_topic_is_deleted_ends(kafka, topic, repartition, librdka
     name = topic("deleted", partitions=COUNT)
     fill(kafka.bootstrap, name, 16_000)
     process = repartition.start("repair", name, "-b", kafka.bootstrap, "--execute", "--timeout-ms", 5000, "--transaction-ms", 200,
-                                "--throttle-records", 500, librdkafka=librdkafka, stderr=-1)
+                                "--throttle-records", 100, librdkafka=librdkafka, stderr=-1)
     await_progress(kafka.bootstrap, name, f"keyroute.repair.{name}", 0, process)
     kafka.tool("kafka-topics", "--bootstrap-server", kafka.bootstrap, "--delete", "--topic", name).ok()
     _, err = process.communicate(timeout=120)
