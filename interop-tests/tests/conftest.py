@@ -8,6 +8,7 @@ import collections
 import faulthandler
 import functools
 import os
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -218,6 +219,10 @@ class Files:
 def pytest_configure(config):
     config.pluginmanager.register(Files(config))
     config.real_stderr = os.dup(2)  # during a test, 2 is pytest's own file
+    # Under nohup, or behind a shell's &, signals are ignored, and so they would be by what the tests start and signal.
+    for number in (signal.SIGHUP, signal.SIGINT):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def pytest_collection_modifyitems(items):
