@@ -13,7 +13,6 @@
 #include "report/json.h"
 #include "report/progress.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -137,16 +136,11 @@ static rp_err_t on_check(void *arg, const struct rp_repair_report *report, struc
 static rp_err_t on_unchanged(void *arg, struct rp_error *err)
 {
         struct session *session = arg;
-        int32_t cnt;
-        rp_err_t rc = rp_kafka_sink_count(session->sink, ASK_MS, &cnt, err);
+        rp_err_t rc = rp_kafka_sink_check_count(session->sink, ASK_MS, session->result.partition_cnt, "repair",
+                                                "most keys belong elsewhere now, and nothing was committed since. Look at it "
+                                                "anew: repartition audit, then repair or rewrite", err);
 
-        if (rc == RP_ERR_RETRY)
-                err->code = rc = RP_ERR_ABORT_BATCH;
-        if (rc != RP_OK || cnt == session->result.partition_cnt)
-                return rc;
-        return rp_fail(err, RP_ERR_USAGE, "topic \"%s\" has %" PRId32 " partitions now, this repair places keys by %" PRId32
-                       ": most keys belong elsewhere now, and nothing was committed since. Look at it anew: repartition "
-                       "audit, then repair or rewrite", session->result.topic, cnt, session->result.partition_cnt);
+        return rc == RP_ERR_RETRY ? err->code = RP_ERR_ABORT_BATCH : rc;
 }
 
 static rp_err_t on_await(void *arg, int most_ms, struct rp_error *err)

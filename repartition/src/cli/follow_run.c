@@ -33,17 +33,14 @@ static rp_err_t begin_at(void *arg, struct rp_mark *marks, size_t cnt, struct rp
 /* Keys are placed by the count that the job began with: with another one, clients look for them elsewhere. */
 static rp_err_t check_count(struct rp_follow_session *session, struct rp_error *err)
 {
-        const struct rp_follow_plan_config *config = session->config;
-        int32_t cnt;
-        rp_err_t rc = rp_kafka_sink_count(session->sink, ASK_MS, &cnt, err);
+        rp_err_t rc = rp_kafka_sink_check_count(session->sink, ASK_MS, session->plan->partition_cnt, "job",
+                                                session->config->target
+                                                        ? "follow into a new topic, by a new --job"
+                                                        : "most keys belong elsewhere now; a new --job follows by the new count",
+                                                err);
 
         session->counted_ms = rp_clock_ms();
-        if (rc != RP_OK || cnt == session->plan->partition_cnt)
-                return rc;
-        return rp_fail(err, RP_ERR_USAGE, "topic \"%s\" has %" PRId32 " partitions now, this job places keys by %" PRId32 ": %s",
-                       config->target ? config->target : config->source, cnt, session->plan->partition_cnt,
-                       config->target ? "follow into a new topic, by a new --job"
-                                      : "most keys belong elsewhere now; a new --job follows by the new count");
+        return rc;
 }
 
 static rp_err_t judge_copy(void *arg, const struct rp_record *records, size_t cnt, int32_t *verdicts, struct rp_error *err)

@@ -765,18 +765,25 @@ static const struct rp_sink_ops kafka_sink_ops = {
         .free = sink_free,
 };
 
-rp_err_t rp_kafka_sink_count(struct rp_sink *base, int timeout_ms, int32_t *cnt, struct rp_error *err)
+rp_err_t rp_kafka_sink_check_count(struct rp_sink *base, int timeout_ms, int32_t wanted, const char *job, const char *advice,
+                                   struct rp_error *err)
 {
         struct kafka_sink *sink = self(base);
         const rd_kafka_metadata_t *found = NULL;
         rd_kafka_resp_err_t kerr = rd_kafka_metadata(sink->client.rk, 0, sink->rkt, &found, timeout_ms);
+        int32_t cnt;
 
         if (!kerr && found->topic_cnt == 1)
                 kerr = found->topics[0].err;
-        *cnt = !kerr && found->topic_cnt == 1 ? found->topics[0].partition_cnt : 0;
+        cnt = !kerr && found->topic_cnt == 1 ? found->topics[0].partition_cnt : 0;
         if (found)
                 rd_kafka_metadata_destroy(found);
-        return kerr ? rp_fail_resp(err, &sink->client, kerr, "cannot look at topic \"%s\"", sink->topic) : RP_OK;
+        if (kerr)
+                return rp_fail_resp(err, &sink->client, kerr, "cannot look at topic \"%s\"", sink->topic);
+        if (cnt == wanted)
+                return RP_OK;
+        return rp_fail(err, RP_ERR_USAGE, "topic \"%s\" has %" PRId32 " partitions now, this %s places keys by %" PRId32 ": %s",
+                       sink->topic, cnt, job, wanted, advice);
 }
 
 static bool watch(struct kafka_sink *sink, struct rp_client *client, const char *topic, const char *id)

@@ -75,8 +75,14 @@ rp_err_t rp_kafka_progress(struct rp_source *source, struct rp_progress *progres
 rp_err_t rp_kafka_progress_now(struct rp_source *source, const char *job, struct rp_progress *progress, int timeout_ms,
                                struct rp_error *err);
 
-/** The number of partitions that the target has now. A change is for the caller to judge: a sink's count is fixed. */
-rp_err_t rp_kafka_sink_count(struct rp_sink *sink, int timeout_ms, int32_t *cnt, struct rp_error *err);
+/**
+ * Whether the topic has as many partitions as keys are placed by; asked of the cluster, once the sink was recovered.
+ * @param job     what the job is called in the error: "job", "repair"
+ * @param advice  what to do then
+ * @returns RP_ERR_USAGE when it has another number.
+ */
+rp_err_t rp_kafka_sink_check_count(struct rp_sink *sink, int timeout_ms, int32_t wanted, const char *job, const char *advice,
+                                   struct rp_error *err);
 
 #ifdef RP_WITH_RDKAFKA
 /** The same for the partitions in the list, of these topics (NULL: of one), through any consumer of the group. */
