@@ -604,53 +604,50 @@ def test_in_place_under_fire(kafka, topic, daemons):
     assert len(wrong) == sum(i % 97 % 2 for i in range(written)) and len(right) == written
 
 
-def test_in_place_waits_for_copies_that_a_fenced_member_left_open(kafka, topic, daemons):
-    """They look newer than what is to be copied again, and are aborted in the end."""
-    source = topic("left-open", partitions=3)
-    key, right = b"k1", java_partition(b"k1", 3)
-    wrong = (right + 1) % 3
-    producer = Producer({"bootstrap.servers": kafka.bootstrap, "enable.idempotence": True})
-    fenced = Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": unique("fenced")})
-    fenced.init_transactions(60)
-    fenced.begin_transaction()
-    for i in range(5):
-        producer.produce(source, key=key, value=b"%d" % i, partition=wrong, timestamp=START_MS + i)
-        fenced.produce(source, key=key, value=b"%d" % i, partition=right, timestamp=START_MS + i)
-    assert producer.flush(60) == 0 and fenced.flush(60) == 0
-    group = daemons(source, "-b", kafka.bootstrap, "--from", "earliest")
-    process = group.start()
-    while not members(kafka, place_job(source)):
-        time.sleep(0.1)
-    time.sleep(3)  # long enough to have judged them, were it not to wait
-    fenced.abort_transaction(60)
-    await_lag_zero(kafka.bootstrap, source, place_job(source), daemons=group)
-    group.end(process)
-    found = read(kafka.bootstrap, source)
-    assert [r.value for r in found if r.partition == right] == [b"%d" % i for i in range(5)]
-
-
-def test_in_place_stops_at_once_while_it_waits_for_an_open_transaction(kafka, topic, daemons):
-    source = topic("held-up", partitions=3)
-    key, right = b"k1", java_partition(b"k1", 3)
+def judged_beside_an_open_transaction(kafka, source, daemons, misplaced, opened):
+    """Values of one key: misplaced ones, and those that an open transaction has written where the key belongs, each a millisecond
+    after the one before. @returns the transaction's producer, the job's instances, and one that has had the time to judge."""
+    right = java_partition(b"k1", 3)
     producer = Producer({"bootstrap.servers": kafka.bootstrap, "enable.idempotence": True})
     other = Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": unique("other")})
     other.init_transactions(60)
     other.begin_transaction()
-    producer.produce(source, key=key, value=b"old", partition=(right + 1) % 3, timestamp=START_MS)
-    other.produce(source, key=key, value=b"new", partition=right, timestamp=START_MS + 1)
+    for by, partition, values in ((producer, (right + 1) % 3, misplaced), (other, right, opened)):
+        for value, later_ms in values.items():
+            by.produce(source, key=b"k1", value=value, partition=partition, timestamp=START_MS + later_ms)
     assert producer.flush(60) == 0 and other.flush(60) == 0
     group = daemons(source, "-b", kafka.bootstrap, "--from", "earliest")
     process = group.start()
     while not members(kafka, place_job(source)):
         time.sleep(0.1)
-    time.sleep(3)
+    time.sleep(3)  # long enough to have judged them, were it not to wait
+    return other, group, process
+
+
+def values_at_home(kafka, source):
+    return [r.value for r in read(kafka.bootstrap, source) if r.partition == java_partition(b"k1", 3)]
+
+
+def test_in_place_waits_for_copies_that_a_fenced_member_left_open(kafka, topic, daemons):
+    """They look newer than what is to be copied again, and are aborted in the end."""
+    source, values = topic("left-open", partitions=3), {b"%d" % i: i for i in range(5)}
+    fenced, group, process = judged_beside_an_open_transaction(kafka, source, daemons, values, values)
+    fenced.abort_transaction(60)
+    await_lag_zero(kafka.bootstrap, source, place_job(source), daemons=group)
+    group.end(process)
+    assert values_at_home(kafka, source) == [b"%d" % i for i in range(5)]
+
+
+def test_in_place_stops_at_once_while_it_waits_for_an_open_transaction(kafka, topic, daemons):
+    source = topic("held-up", partitions=3)
+    other, group, process = judged_beside_an_open_transaction(kafka, source, daemons, {b"old": 0}, {b"new": 1})
     assert stored_progress(kafka.bootstrap, source, place_job(source)) < 1
     group.end(process)
     other.commit_transaction(60)
     process = group.start()
     await_lag_zero(kafka.bootstrap, source, place_job(source), daemons=group)
     group.end(process)
-    assert [r.value for r in read(kafka.bootstrap, source) if r.partition == right] == [b"new"]
+    assert values_at_home(kafka, source) == [b"new"]
 
 
 def test_in_place_stops_when_the_topic_grows(kafka, topic, daemons):
