@@ -157,6 +157,22 @@ def test_plan_writes_nothing(kafka, topic, target, repartition):
     assert "nothing was written" in text and "--execute" in text
 
 
+def test_a_plan_reads_few_of_many_long_records(kafka, topic, target, repartition):
+    """14,000 records are few, but 140 MB much: a plan looks at 64 MiB of them, or at all when told so."""
+    source = topic("long", partitions=4)
+    p = producer(kafka.bootstrap, compression_type="lz4")
+    for i in range(14_000):
+        p.produce(source, key=b"key-%d" % i, value=bytes(10_000), partition=i % 4)
+        p.poll(0)
+    assert p.flush(120) == 0
+    run = ("rewrite", source, target, "--partitions", 8, "-b", kafka.bootstrap, *MERGE, "--output", "json")
+    plan = repartition(*run).ok().json()["plan"]
+    assert plan["records_at_most"] == 14_000 and plan["sampled"] and 3_000 < plan["records_seen"] < 7_500
+    exact = repartition(*run, "--exact").ok().json()["plan"]
+    assert exact["records_seen"] == 14_000 and not exact["sampled"]
+    assert plan["moved_share"] == pytest.approx(exact["moved_share"], abs=0.05)
+
+
 # ---------------------------------------------------------------- under fire
 
 

@@ -373,9 +373,33 @@ static void test_what_follow_asks_of_librdkafka(void **state)
         assert_int_equal(findings.cnt, 0);
 }
 
+static void test_sample(void **state)
+{
+        struct rp_survey survey = { .source_cnt = 10 };
+
+        (void)state;
+        assert_int_equal(rp_survey_probe(10), 61);
+        assert_int_equal(rp_survey_probe(1000), 1);
+        /* Nothing seen, as of a topic of aborted records: by the count alone. */
+        assert_int_equal(rp_survey_chunk(&survey, 200000, 4), INT64_MAX);
+        assert_int_equal(rp_survey_chunk(&survey, 200001, 4), 2501);
+        /* Short records: 100,000 of them, whatever their length. */
+        survey.records = 600;
+        survey.bytes = 600 * 100;
+        assert_int_equal(rp_survey_chunk(&survey, 200000, 4), INT64_MAX);
+        assert_int_equal(rp_survey_chunk(&survey, 4000000, 4), 2501);
+        /* Long ones: 64 MiB of them; twice as much is still looked at whole. */
+        survey.bytes = 600 * 10000;
+        assert_int_equal(rp_survey_chunk(&survey, 13420, 4), INT64_MAX);
+        assert_int_equal(rp_survey_chunk(&survey, 300000, 4), 168);
+        survey.bytes = UINT64_C(600) * 500000000;
+        assert_int_equal(rp_survey_chunk(&survey, 300000, 4), 1);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_sample),
                 cmocka_unit_test(test_times_that_rise_in_each_partition),
                 cmocka_unit_test(test_a_backfill_behind_newer_records),
                 cmocka_unit_test(test_disorder_hurts_only_split_keys),

@@ -7,6 +7,13 @@
 
 enum { SLOT_CNT = 1 << 18, KEY_MAX = SLOT_CNT / 2 }; /* 4 MiB, however large the topic */
 
+/* Short records cost by their number, long ones by their bytes. */
+enum {
+        SAMPLE_RECORDS = 100000, /* of a topic of more than twice as many, */
+        SAMPLE_BYTES = 64 << 20, /* or of more than twice as many bytes */
+        PROBE_RECORDS = 600,     /* looked at first, of all partitions together */
+};
+
 struct rp_survey_slot {
         uint64_t hash; /* 0: empty */
         int32_t partition;
@@ -113,4 +120,17 @@ void rp_survey_add(struct rp_survey *survey, const struct rp_record *rec)
                 survey->has_failed |= !rp_split_add(survey->exact, rec->key, rec->key_len, rec->partition);
         else
                 note_key(survey, rec);
+}
+
+int64_t rp_survey_probe(int32_t partition_cnt)
+{
+        return 1 + PROBE_RECORDS / partition_cnt;
+}
+
+int64_t rp_survey_chunk(const struct rp_survey *survey, uint64_t left, int places)
+{
+        uint64_t mean = survey->records ? survey->bytes / survey->records : 0;
+        uint64_t enough = mean && SAMPLE_BYTES / mean < SAMPLE_RECORDS ? SAMPLE_BYTES / mean : SAMPLE_RECORDS;
+
+        return left <= 2 * enough ? INT64_MAX : (int64_t)(enough / (uint64_t)places / (uint64_t)survey->source_cnt) + 1;
 }

@@ -49,4 +49,14 @@ bool rp_survey_init(struct rp_survey *survey);
 void rp_survey_add(struct rp_survey *survey, const struct rp_record *rec);
 void rp_survey_release(struct rp_survey *survey);
 
+/** How many records of each partition are looked at first, to know how long records are. */
+int64_t rp_survey_probe(int32_t partition_cnt);
+
+/**
+ * How many records more from each of some places of every partition make a sample, by those that were looked at so far.
+ * @param left  offsets in all
+ * @returns INT64_MAX when it is all so little that no sample is needed
+ */
+int64_t rp_survey_chunk(const struct rp_survey *survey, uint64_t left, int places);
+
 #endif

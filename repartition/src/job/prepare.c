@@ -17,9 +17,7 @@
 #include <string.h>
 
 enum {
-        WHOLE_MAX = 200000, /* a topic of up to so many offsets is surveyed whole */
-        SAMPLE = 100000,    /* records of a larger one, from places spread evenly over every partition */
-        PLACES = 4,
+        PLACES = 4, /* of every partition that a sample is from, spread evenly */
         STABLE_MS = 20000,
         ADMIN_MS = 10000
 };
@@ -251,31 +249,56 @@ static rp_err_t survey_ranges(struct rp_preparation *preparation, const struct r
         return rc;
 }
 
-/* The records still to be copied, or some from PLACES places of each partition, which are spread evenly over time. */
+static int64_t least(int64_t a, int64_t b)
+{
+        return a < b ? a : b;
+}
+
+/* The part from one place of several of what is to be copied of a partition but for its first records. */
+static struct rp_range part_of(const struct rp_preparation *preparation, int32_t partition, int64_t but, int place, int places,
+                               int64_t most)
+{
+        const struct rp_range *bounds = &preparation->bounds[partition];
+        int64_t next = preparation->progress.marks[partition].next;
+        int64_t first = (next > bounds->first ? next : bounds->first) + but;
+        int64_t len = bounds->end > first ? bounds->end - first : 0;
+        struct rp_range part = { .first = first + len * place / places, .end = first + len * (place + 1) / places };
+
+        part.end = part.first + least(part.end - part.first, most);
+        return part;
+}
+
+/*
+ * The records still to be copied, or some from PLACES places of each partition, which are spread evenly over time. The first
+ * ones tell how long records are, and so how many are enough.
+ */
 static rp_err_t survey(struct rp_preparation *preparation, const struct rp_prepare_config *config, struct rp_error *err)
 {
         int32_t cnt = preparation->source->partition_cnt;
         struct rp_range *ranges = calloc((size_t)cnt, sizeof(*ranges));
         struct rp_reader *reader = rp_reader_new(preparation->source, RP_READ_ANY);
-        bool is_whole = config->is_exact || config->refuses_split_keys || preparation->left <= WHOLE_MAX;
-        int places = is_whole ? 1 : PLACES;
-        int64_t chunk = places == 1 ? INT64_MAX : SAMPLE / PLACES / cnt + 50;
-        uint64_t done = 0, total = places == 1 ? preparation->left : (uint64_t)(chunk * PLACES * cnt);
+        bool is_whole = config->is_exact || config->refuses_split_keys;
+        int64_t probe = is_whole ? 0 : rp_survey_probe(cnt), chunk = INT64_MAX;
+        uint64_t done = 0, total = preparation->left;
+        int places = 1;
         rp_err_t rc = ranges && reader ? RP_OK : rp_fail(err, RP_ERR_FATAL, "out of memory");
 
-        for (int place = 0; rc == RP_OK && place < places && !preparation->is_stopped; place++) {
-                for (int32_t p = 0; p < cnt; p++) {
-                        int64_t next = preparation->progress.marks[p].next;
-                        int64_t end = preparation->bounds[p].end;
-                        int64_t first = next > preparation->bounds[p].first ? next : preparation->bounds[p].first;
-                        int64_t len = end > first ? end - first : 0;
-
-                        ranges[p].first = first + len * place / places;
-                        ranges[p].end = first + len * (place + 1) / places;
-                        if (ranges[p].end - ranges[p].first > chunk)
-                                ranges[p].end = ranges[p].first + chunk;
-                }
+        if (rc == RP_OK && probe) {
+                for (int32_t p = 0; p < cnt; p++)
+                        ranges[p] = part_of(preparation, p, 0, 0, 1, probe);
                 rc = survey_ranges(preparation, config, reader, ranges, false, &done, total, err);
+                chunk = rp_survey_chunk(&preparation->survey, preparation->left, PLACES);
+        }
+        if (chunk != INT64_MAX) {
+                places = PLACES;
+                total = (uint64_t)((probe + chunk * PLACES) * cnt);
+        }
+        for (int place = 0; rc == RP_OK && place < places && !preparation->is_stopped; place++) {
+                for (int32_t p = 0; p < cnt; p++)
+                        ranges[p] = part_of(preparation, p, probe, place, places, chunk);
+                rc = survey_ranges(preparation, config, reader, ranges, false, &done, total, err);
+                if (place + 1 < places)
+                        chunk = least(chunk, rp_survey_chunk(&preparation->survey, preparation->left, places));
         }
         while (rc == RP_OK && preparation->survey.exact && !preparation->is_stopped &&
                rp_split_next_pass(preparation->survey.exact)) {
