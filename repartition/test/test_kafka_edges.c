@@ -18,7 +18,7 @@
 #include <string.h>
 
 enum { PARTITIONS = 3, RECORDS = 300, PATIENT_MS = 30000, HASTY_MS = 1500 };
-enum { PRODUCE = 0, FETCH = 1, LIST_OFFSETS = 2, METADATA = 3, INIT_PRODUCER_ID = 22, ADD_PARTITIONS = 24, END_TXN = 26 };
+enum { PRODUCE = 0, FETCH = 1, LIST_OFFSETS = 2, METADATA = 3, FIND_COORDINATOR = 10, INIT_PRODUCER_ID = 22, ADD_PARTITIONS = 24, END_TXN = 26 };
 
 static rd_kafka_t *host; /* owns the mock cluster */
 static rd_kafka_mock_cluster_t *mock;
@@ -265,6 +265,22 @@ static void test_no_right_to_the_id(void **state)
         assert_non_null(strstr(error.text, "\"job\""));
 }
 
+/*
+ * The refusal arrives while the progress is being added: after the coordinator has taken the group, before the group is
+ * asked.
+ */
+static void test_reason_of_a_transaction_that_fails_meanwhile(void **state)
+{
+        (void)state;
+        open_sink(PATIENT_MS);
+        rd_kafka_mock_broker_push_request_error_rtts(mock, 1, ADD_PARTITIONS, 1, RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED, 200);
+        rd_kafka_mock_broker_push_request_error_rtts(mock, 1, FIND_COORDINATOR, 1, RD_KAFKA_RESP_ERR_NO_ERROR, 600);
+        assert_int_equal(write_one("v", 1), RP_ERR_USAGE);
+        assert_non_null(strstr(error.text, "Topic authorization failed"));
+        assert_int_equal(sink->ops->recover(sink, &progress, &error), RP_OK);
+        assert_int_equal(write_one("v", 1), RP_OK);
+}
+
 static void test_refused_record_is_named(void **state)
 {
         (void)state;
@@ -350,6 +366,7 @@ int main(void)
                 test(test_coordinator_that_is_busy_is_sat_out),
                 test(test_no_right_to_the_id),
                 test(test_refused_record_is_named),
+                test(test_reason_of_a_transaction_that_fails_meanwhile),
                 cmocka_unit_test_setup_teardown(test_coordinator_that_is_gone_does_not_hold_the_job, set_up_two, tear_down),
         };
 

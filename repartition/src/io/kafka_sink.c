@@ -349,6 +349,7 @@ static rp_err_t transact(struct kafka_sink *sink, struct call wanted, const char
                                rd_kafka_version_str(), patience_ms / 1000);
         }
         RP_CRASH_POINT(call_names[wanted.what], "after");
+        sink->is_doomed |= call->kerr && rd_kafka_error_code(call->kerr) == RD_KAFKA_RESP_ERR__STATE;
         rc = rp_fail_kafka(err, &sink->client, call->kerr, "cannot %s", doing); /* takes kerr */
         call->kerr = NULL;
         release(call);
@@ -556,7 +557,7 @@ static rp_err_t fail_write(struct kafka_sink *sink, rd_kafka_resp_err_t kerr, co
         rp_client_serve(&sink->client, 0);
         fatal = rd_kafka_fatal_error(sink->client.rk, text, sizeof(text));
         kerr = fatal ? fatal : kerr;
-        sink->is_doomed = kerr == RD_KAFKA_RESP_ERR__STATE;
+        sink->is_doomed |= kerr == RD_KAFKA_RESP_ERR__STATE;
         rp_fail_resp(err, &sink->client, kerr, "cannot write to topic \"%s\"%s%s", topic, *text ? ": " : "", text);
         err->code = next_step(kerr);
         return judge(sink, err->code, err);
@@ -666,6 +667,22 @@ static rp_err_t check_watched(struct kafka_sink *sink, struct watched *watched, 
         return RP_OK;
 }
 
+/*
+ * The call that meets the failure of a transaction does not always tell its reason: producing never does, and adding the
+ * progress not when the failure comes while its request is under way. Adding offsets, whichever, is then refused with it.
+ */
+static rp_err_t ask_why(struct kafka_sink *sink, struct rp_error *err)
+{
+        rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
+        rp_err_t rc;
+
+        rd_kafka_topic_partition_list_add(list, sink->topic, 0)->offset = 0;
+        rc = transact(sink, (struct call){ .what = SEND_OFFSETS, .timeout_ms = offsets_ms(sink), .offsets = list,
+                                           .group = rd_kafka_consumer_group_metadata_new(sink->job) },
+                      "add the progress to the transaction", err);
+        return rc != RP_OK ? rc : rp_fail(err, RP_ERR_ABORT_BATCH, "the transaction has failed");
+}
+
 static rp_err_t sink_commit(struct rp_sink *base, const struct rp_mark *marks, size_t cnt, struct rp_error *err)
 {
         struct kafka_sink *sink = self(base);
@@ -691,17 +708,16 @@ static rp_err_t sink_commit(struct rp_sink *base, const struct rp_mark *marks, s
                 rc = tell_jobs(sink, marks, cnt, err);
         if (rc == RP_OK && sink->member)
                 rc = rp_kafka_group_metadata(sink->member, &group, err);
-        else if ((rc == RP_OK || sink->is_doomed) && !is_apart)
+        else if (rc == RP_OK && !is_apart)
                 group = rd_kafka_consumer_group_metadata_new(sink->job);
-        /* Of a transaction that has failed already this asks for the reason, which producing into it does not tell. */
         if (group)
                 rc = transact(sink, (struct call){ .what = SEND_OFFSETS, .timeout_ms = offsets_ms(sink), .offsets = list,
                                                    .group = group },
                               "add the progress to the transaction", err);
         else
                 rd_kafka_topic_partition_list_destroy(list);
-        if (rc == RP_OK && sink->is_doomed)
-                rc = rp_fail(err, RP_ERR_ABORT_BATCH, "the transaction has failed");
+        if (sink->is_doomed && sink->client.rk)
+                rc = ask_why(sink, err);
         for (int i = 0; rc == RP_OK && i < sink->watched_cnt; i++)
                 rc = check_watched(sink, &sink->watched[i], err);
         if (rc == RP_OK)
