@@ -230,22 +230,34 @@ rp_err_t rp_cluster_settings(struct rp_client *client, const char *topic, int ti
         return rc;
 }
 
+/* Until it has this number of partitions and all have leaders. Not every broker knows a new topic at once. */
 static rp_err_t await_leaders(struct rp_client *client, const char *topic, int32_t partition_cnt, int timeout_ms,
                               struct rp_error *err)
 {
-        int64_t deadline = rp_clock_ms() + timeout_ms;
+        int64_t begun = rp_clock_ms();
 
         for (;;) {
                 struct rp_topic_info info;
                 rp_err_t rc = rp_cluster_topic(client, topic, 5000, &info, err);
+                int64_t waited = rp_clock_ms() - begun;
+                bool is_over = waited >= timeout_ms, is_propagated = is_over || waited >= RP_PROPAGATED_MS;
 
-                if (rc == RP_OK && info.exists && info.partition_cnt == partition_cnt && !info.leaderless_cnt)
+                if (rc != RP_OK) {
+                        if (rc != RP_ERR_RETRY || is_over)
+                                return rc;
+                } else if (!info.exists) {
+                        if (rp_client_is_secured(client) ? is_propagated : is_over)
+                                return rp_cluster_fail_absent(client, topic, 5000, err);
+                } else if (info.partition_cnt != partition_cnt) {
+                        if (is_propagated)
+                                return rp_fail(err, RP_ERR_USAGE, "cannot create topic \"%s\" with %" PRId32 " partitions: it "
+                                               "was created meanwhile with %" PRId32, topic, partition_cnt, info.partition_cnt);
+                } else if (!info.leaderless_cnt) {
                         return RP_OK;
-                if (rc != RP_OK && rc != RP_ERR_RETRY)
-                        return rc;
-                if (rp_clock_ms() >= deadline)
+                } else if (is_over) {
                         return rp_fail(err, RP_ERR_RETRY, "topic \"%s\" was created, but %" PRId32 " of its partitions have "
                                        "no leader after %d s", topic, info.leaderless_cnt, timeout_ms / 1000);
+                }
                 rp_client_serve(client, 100);
         }
 }
@@ -254,6 +266,7 @@ static rp_err_t create(struct rp_client *client, const char *topic, int32_t part
                        const struct rp_settings *settings, int timeout_ms, bool is_trial, struct rp_error *err)
 {
         static const char what[] = "cannot create topic";
+        rd_kafka_resp_err_t kerr;
         char text[256] = "";
         rd_kafka_NewTopic_t *fresh = rd_kafka_NewTopic_new(topic, partition_cnt, replication_factor, text, sizeof(text));
         rd_kafka_AdminOptions_t *options;
@@ -281,13 +294,14 @@ static rp_err_t create(struct rp_client *client, const char *topic, int32_t part
                 const rd_kafka_topic_result_t **results =
                         rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(event), &cnt);
 
-                if (cnt == 1 && rp_is_refused(rd_kafka_topic_result_error(results[0])))
-                        rc = rp_fail_resp(err, client, rd_kafka_topic_result_error(results[0]), "%s \"%s\"", what, topic);
-                else if (cnt == 1 && rd_kafka_topic_result_error(results[0]))
+                kerr = cnt == 1 ? rd_kafka_topic_result_error(results[0]) : RD_KAFKA_RESP_ERR_NO_ERROR;
+                if (rp_is_refused(kerr))
+                        rc = rp_fail_resp(err, client, kerr, "%s \"%s\"", what, topic);
+                else if (kerr && (is_trial || kerr != RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS)) /* another run was faster */
                         rc = rp_fail(err, RP_ERR_USAGE, "%s \"%s\": %s", what, topic,
                                      rd_kafka_topic_result_error_string(results[0])
                                              ? rd_kafka_topic_result_error_string(results[0])
-                                             : rd_kafka_err2str(rd_kafka_topic_result_error(results[0])));
+                                             : rd_kafka_err2str(kerr));
                 rd_kafka_event_destroy(event);
         }
         rd_kafka_queue_destroy(queue);
@@ -307,12 +321,6 @@ rp_err_t rp_cluster_create(struct rp_client *client, const char *topic, int32_t 
                            const struct rp_settings *settings, int timeout_ms, struct rp_error *err)
 {
         rp_err_t rc = create(client, topic, partition_cnt, replication_factor, settings, timeout_ms, false, err);
-        struct rp_topic_info info;
-        struct rp_error ignored;
 
-        /* Another run may have been faster. */
-        if (rc == RP_ERR_USAGE && rp_cluster_topic(client, topic, timeout_ms, &info, &ignored) == RP_OK && info.exists &&
-            info.partition_cnt == partition_cnt)
-                rc = RP_OK;
         return rc == RP_OK ? await_leaders(client, topic, partition_cnt, timeout_ms, err) : rc;
 }

@@ -9,6 +9,8 @@
 
 #include <stdint.h>
 
+enum { RP_PROPAGATED_MS = 10000 }; /* every broker knows a new topic after that time */
+
 struct rp_topic_info {
         bool exists;
         int32_t partition_cnt;

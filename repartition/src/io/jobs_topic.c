@@ -126,7 +126,6 @@ struct rp_client *rp_jobs_topic_client(struct rp_jobs_topic *jobs)
 rp_err_t rp_jobs_topic_create(struct rp_jobs_topic *jobs, int32_t replication_factor, struct rp_error *err)
 {
         struct rp_settings settings = { 0 };
-        struct rp_error ignored;
         rp_err_t rc;
 
         if (jobs->exists)
@@ -135,10 +134,7 @@ rp_err_t rp_jobs_topic_create(struct rp_jobs_topic *jobs, int32_t replication_fa
                 return rp_fail(err, RP_ERR_FATAL, "out of memory");
         rc = rp_cluster_create(&jobs->client, jobs->name, 1, replication_factor, &settings, jobs->timeout_ms, err);
         rp_settings_release(&settings);
-        if (rc == RP_OK || (look(jobs, &ignored) == RP_OK && jobs->exists)) {
-                jobs->exists = true;
-                return RP_OK;
-        }
+        jobs->exists = rc == RP_OK;
         return rc;
 }
 

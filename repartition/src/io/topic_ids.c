@@ -2,6 +2,7 @@
 #include "io/topic_ids.h"
 
 #include "clock.h"
+#include "io/cluster.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,7 +131,7 @@ rp_err_t rp_topic_id(struct rp_client *client, const char *topic, int timeout_ms
                      struct rp_error *err)
 {
         struct rp_topic_watch *watch = rp_topic_watch_new(client, topic);
-        int64_t deadline = rp_clock_ms() + timeout_ms;
+        int64_t begun = rp_clock_ms(), deadline = begun + timeout_ms;
         rp_err_t rc;
 
         if (!watch)
@@ -141,7 +142,9 @@ rp_err_t rp_topic_id(struct rp_client *client, const char *topic, int timeout_ms
 
                 rp_topic_watch_ask(watch, wait);
                 rc = rp_topic_watch_answer(watch, wait + 1000, id, err);
-                if (rc != RP_ERR_RETRY || rp_clock_ms() >= deadline)
+                /* That it does not exist may be the word of a broker which has not heard of it yet. */
+                if ((rc != RP_ERR_RETRY && rc != RP_ERR_USAGE) || rp_clock_ms() >= deadline ||
+                    (rc == RP_ERR_USAGE && rp_clock_ms() - begun >= RP_PROPAGATED_MS))
                         break;
                 rp_client_serve(client, 100);
         }
