@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import time
 import uuid
@@ -86,6 +87,18 @@ def run(*argv, env=None, stdin=None, cwd=None, timeout=HANG_S):
                           capture_output=True, timeout=timeout, check=False)
     return Result(argv, done.returncode, done.stdout.decode("utf-8", "surrogateescape"),
                   done.stderr.decode("utf-8", "surrogateescape"))
+
+
+def runs_into_a_closed_pipe(*argv):
+    """Runs a program whose reader has gone. It must end as a shell expects of it, by SIGPIPE, and say nothing."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = subprocess.run([str(a) for a in argv], stdin=subprocess.DEVNULL, stdout=writer, stderr=subprocess.PIPE,
+                              timeout=HANG_S, check=False)
+    finally:
+        os.close(writer)
+    assert (done.returncode, done.stderr) == (-signal.SIGPIPE, b"")
 
 
 def await_handler(process, number):

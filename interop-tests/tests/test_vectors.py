@@ -5,7 +5,8 @@ import re
 
 import jsonschema
 import pytest
-from support import BUILD, CACHE, DEBIAN_PYTHON, INTEROP, JAVA, KAFKA_LIB, ROOT, missing, need_command, need_file, run
+from support import (BUILD, CACHE, DEBIAN_PYTHON, INTEROP, JAVA, KAFKA_LIB, ROOT, missing, need_command, need_file, run,
+                     runs_into_a_closed_pipe)
 
 VECTORS = INTEROP / "vectors"
 SOURCES = VECTORS / "sources"
@@ -325,6 +326,24 @@ def test_the_page_tells_how_many_are_caught():
 def test_check_says_when_the_command_does_not_work(tmp_path, text, said):
     result = check("--", *program(tmp_path, text)).ends_with(2)
     assert said in result.err and result.out == ""
+
+
+def test_check_waits_no_longer_than_it_was_told(tmp_path):
+    """Nor does what the command started go on: it holds our stderr, and run() reads that to its end."""
+    sleeper = program(tmp_path, "import os, time\nos.fork()\ntime.sleep(1000)")
+    result = check("--timeout", "0.5", "--", *sleeper).ends_with(2)
+    assert "did not end within 0.5 s and was stopped" in result.err and "--timeout" in result.err
+    for wrong in ("0", "soon", "nan"):
+        assert "--timeout" in check("--timeout", wrong, "--", "true").ends_with(2).err
+    assert re.search(r"--timeout SECONDS .*\(default:\s+\d+\)", check("--help").ok().out, re.S)
+
+
+@pytest.mark.parametrize("argv", [
+    (VECTORS / "catches",), (VECTORS / "generate", "--keys"), (INTEROP / "kafka/kafka", "tool"),
+    (INTEROP / "matrix/matrix", "--list"), (VECTORS / "check", "--max-key", 4, "--", "sh", "-c", "sed 's/.*/0/'")],
+    ids=lambda argv: argv[0].name)
+def test_a_reader_that_has_gone_ends_a_tool_in_silence(argv):
+    runs_into_a_closed_pipe(DEBIAN_PYTHON, *argv)
 
 
 def test_check_lets_a_client_spread_only_where_that_is_acceptable(tmp_path):
