@@ -19,11 +19,11 @@ def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("registry", help="base URL of the Confluent API")
     p.add_argument("topic")
-    p.add_argument("schema", help="file of the key's Avro schema")
+    p.add_argument("schema", type=argparse.FileType(encoding="utf-8"), help="file of the key's Avro schema")
     p.add_argument("-b", "--bootstrap-server", metavar="ADDRESS")
     p.add_argument("-X", dest="properties", action="append", default=[], metavar="NAME=VALUE")
     args = p.parse_args()
-    with open(args.schema, encoding="utf-8") as f:
+    with args.schema as f:
         serialize = AvroSerializer(SchemaRegistryClient({"url": args.registry}), f.read())
     context = SerializationContext(args.topic, MessageField.KEY)
     keys = [(line, serialize(json.loads(line), context)) for line in sys.stdin.read().splitlines()]

@@ -23,7 +23,7 @@ struct args {
 };
 
 static const struct rp_option options[] = {
-        { "weights", 'w', RP_OPT_TEXT, offsetof(struct args, weights), "FILE",
+        { "weights", 'w', RP_OPT_STREAM, offsetof(struct args, weights), "FILE",
           "a sample of keys, one a line: key, tab, weight; instead of a topic", NULL, 0, 0, NULL },
         { "partitions", 'p', RP_OPT_TEXT, offsetof(struct args, partitions), "N[,N...]",
           "partition counts to compare; by default the topic's or the policies' own", NULL, 0, 0, NULL },
@@ -31,7 +31,7 @@ static const struct rp_option options[] = {
           "also tell which share moves when the topic grows to M partitions", NULL, 1, 1000000, NULL },
         { "map", 0, RP_OPT_LIST, offsetof(struct args, maps), "NAME",
           "a map to compare; may be repeated; by default all that apply", NULL, 0, 0, NULL },
-        { "policy", 0, RP_OPT_LIST, offsetof(struct args, policies), "FILE",
+        { "policy", 0, RP_OPT_INPUTS, offsetof(struct args, policies), "FILE",
           "a policy to compare, alone unless --map is given; may be repeated", NULL, 0, 0, NULL },
         { "topic", 't', RP_OPT_TEXT, offsetof(struct args, topic), "TOPIC",
           "the topic whose rule in the policies is meant", NULL, 0, 0, NULL },

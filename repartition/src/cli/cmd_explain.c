@@ -23,8 +23,8 @@ struct args {
 static const struct rp_option options[] = {
         { "partitions", 0, RP_OPT_COUNT, offsetof(struct args, partitions), "N",
           "partitions of the topic; needed unless the policy pins them", NULL, 1, 1000000, NULL },
-        { "observed", 0, RP_OPT_TEXT, offsetof(struct args, observed), "FILE",
-          "one record a line: key, tab, partition; \"-\" is standard input", NULL, 0, 0, NULL },
+        { "observed", 0, RP_OPT_STREAM, offsetof(struct args, observed), "FILE",
+          "one record a line: key, tab, partition", NULL, 0, 0, NULL },
         { "key-format", 0, RP_OPT_CHOICE, offsetof(struct args, key_format), "FORMAT",
           "how keys are written: text, hex, base64, int32, int64 or uuid", "text", 0, 0, rp_key_format_names },
         RP_POLICY_OPTIONS(struct args),

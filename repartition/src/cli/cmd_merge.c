@@ -78,13 +78,15 @@ static int run(void *raw, char **operands, int operand_cnt)
         struct rp_merge_input *inputs = calloc(cnt, sizeof(*inputs));
         kind_t kind = PART_OF_NONE;
         struct rp_error err;
+        rp_err_t rc;
         int code;
 
         if (!inputs)
                 abort();
+        rc = rp_input_operands(operands, operand_cnt, &err);
         for (size_t i = 0; i < cnt; i++)
                 inputs[i].path = operands[i];
-        if (load(inputs, cnt, &kind, &err) != RP_OK)
+        if (rc != RP_OK || load(inputs, cnt, &kind, &err) != RP_OK)
                 code = rp_die("merge", &err);
         else if (kind == PART_OF_AUDIT)
                 code = merge_audit(args, inputs, cnt);
@@ -108,7 +110,7 @@ const struct rp_command rp_cmd_merge = {
                 "Of an audit everything is told, who misplaced the records included; --policy or --hash must be the ones that\n"
                 "the parts were judged by. Of a verify it is told whether content, places and order are equal. The order\n"
                 "of keys that live in several partitions of SRC needs a verify of the whole: the exit code is 3 then,\n"
-                "unless the topics differ anyhow (1).",
+                "unless the topics differ anyhow (1). - is standard input.",
         .examples = "  repartition audit orders -b localhost:9092 --partitions 0-99 --output json > part-1.json\n"
                     "  repartition merge part-1.json part-2.json\n",
         .options = tables,

@@ -30,7 +30,7 @@ static const struct rp_option options[] = {
           "weights by partition, such as 0-11=2,12=1.5,*=1; by default as in the policy", NULL, 0, 0, NULL },
         { "into", 0, RP_OPT_TEXT, offsetof(struct args, into), "TOPIC",
           "plan for a new topic of this name, into which rewrite will copy; by default in place", NULL, 0, 0, NULL },
-        { "out", 'o', RP_OPT_TEXT, offsetof(struct args, out), "FILE", "write the planned policy there", NULL, 0, 0,
+        { "out", 'o', RP_OPT_OUTPUT, offsetof(struct args, out), "FILE", "write the planned policy there", NULL, 0, 0,
           NULL },
         { "rate", 0, RP_OPT_COUNT, offsetof(struct args, rate), "RECORDS",
           "records a second to reckon with, such as rewrite printed; by default how fast the plan read", NULL, 1,

@@ -23,9 +23,9 @@ struct args {
 };
 
 static const struct rp_option options[] = {
-        { "out", 'o', RP_OPT_TEXT, offsetof(struct args, out_file), "FILE",
-          "compile: write there, whole or not at all, instead of to standard output", NULL, 0, 0, NULL },
-        { "from", 0, RP_OPT_TEXT, offsetof(struct args, from_file), "CURRENT",
+        { "out", 'o', RP_OPT_OUTPUT, offsetof(struct args, out_file), "FILE",
+          "compile: write there, whole or not at all", NULL, 0, 0, NULL },
+        { "from", 0, RP_OPT_INPUT, offsetof(struct args, from_file), "CURRENT",
           "compile: the policy in force; slots start from its tables and as few as can be move", NULL, 0, 0, NULL },
         { "expand", 0, RP_OPT_FLAG, offsetof(struct args, expand), NULL,
           "compile: write the owner of every slot, not runs of them", NULL, 0, 0, NULL },
@@ -33,7 +33,7 @@ static const struct rp_option options[] = {
           NULL },
         { "partitions", 0, RP_OPT_COUNT, offsetof(struct args, partitions), "N",
           "show, diff: the topic's count, for rules that take any", NULL, 1, 1000000, NULL },
-        { "keys", 0, RP_OPT_TEXT, offsetof(struct args, keys_file), "FILE",
+        { "keys", 0, RP_OPT_INPUT, offsetof(struct args, keys_file), "FILE",
           "diff: count what moves on these keys, one a line", NULL, 0, 0, NULL },
         { "key-format", 0, RP_OPT_CHOICE, offsetof(struct args, key_format), "FORMAT",
           "diff: how --keys writes keys: text, hex, base64, int32, int64 or uuid", "text", 0, 0, rp_key_format_names },
@@ -512,7 +512,7 @@ static int run(void *raw, char **operands, int operand_cnt)
                                 operand_cnt - 1, operand_cnt == 2 ? "" : "s");
                 else if (stray)
                         rp_fail(&err, RP_ERR_USAGE, "%s takes no --%s", verb->name, stray);
-                else
+                else if (rp_input_operands(operands + 1, operand_cnt - 1, &err) == RP_OK)
                         return verb->run(args, operands + 1, operand_cnt - 1);
                 return rp_die("policy", &err);
         }
@@ -536,6 +536,8 @@ const struct rp_command rp_cmd_policy = {
                 "diff tells what share of the keys goes to another partition by B than by A, and from where to where. It is\n"
                 "computed exactly where the maps allow, else counted on random keys, always the same; with --keys it is\n"
                 "counted on yours. The exit code is 1 when a topic is routed differently.\n\n"
+                "FILE, CURRENT, A or B may be - for standard input, once. The files that such a policy names are named by their\n"
+                "full paths.\n\n"
                 "With --output json one object a line: a file (check), a topic (show, diff).",
         .examples = "  repartition policy check keyroute.json\n"
                     "  repartition policy compile keyroute.json -o compiled.json\n"

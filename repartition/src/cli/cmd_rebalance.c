@@ -25,7 +25,7 @@ struct args {
 };
 
 static const struct rp_option options[] = {
-        { "weights", 'w', RP_OPT_TEXT, offsetof(struct args, weights), "FILE",
+        { "weights", 'w', RP_OPT_STREAM, offsetof(struct args, weights), "FILE",
           "groups, one a line: group, tab, weight (and, with another tab, its partition)", NULL, 0, 0, NULL },
         { "partitions", 'p', RP_OPT_COUNT, offsetof(struct args, partitions), "N",
           "partitions of the topic; needed unless the policy pins them; more than it pins: the topic grows", NULL, 1,
@@ -44,7 +44,7 @@ static const struct rp_option options[] = {
           "how groups are written: text, hex, base64, int32, int64 or uuid", "text", 0, 0, rp_key_format_names },
         { "topic", 't', RP_OPT_TEXT, offsetof(struct args, topic), "TOPIC",
           "the topic whose rule is meant; needed when the policy has more than one", NULL, 0, 0, NULL },
-        { "out", 'o', RP_OPT_TEXT, offsetof(struct args, out), "FILE", "where the new policy goes, instead of stdout",
+        { "out", 'o', RP_OPT_OUTPUT, offsetof(struct args, out), "FILE", "where the new policy goes, instead of stdout",
           NULL, 0, 0, NULL },
         RP_POLICY_OPTIONS(struct args),
         RP_COMMON_OPTIONS(struct args),

@@ -2,8 +2,9 @@
 #include "cli/command.h"
 #include "cli/key_format.h"
 #include "cli/route_preset.h"
-#include "report/wrap.h"
+#include "io/standard.h"
 #include "report/key_json.h"
+#include "report/wrap.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -32,11 +33,11 @@ static const struct rp_option options[] = {
         RP_POLICY_OPTIONS(struct args),
         { "topic", 't', RP_OPT_TEXT, offsetof(struct args, topic), "TOPIC",
           "the topic whose rule in the policy routes; needed when it has more than one", NULL, 0, 0, NULL },
-        { "keys", 0, RP_OPT_TEXT, offsetof(struct args, keys_file), "FILE",
+        { "keys", 0, RP_OPT_STREAM, offsetof(struct args, keys_file), "FILE",
           "keys, one a line, instead of operands or standard input", NULL, 0, 0, NULL },
         { "key-format", 0, RP_OPT_CHOICE, offsetof(struct args, key_format), "FORMAT",
           "how keys are written: text, hex, base64, int32, int64 or uuid", "text", 0, 0, rp_key_format_names },
-        { "locations", 0, RP_OPT_TEXT, offsetof(struct args, locations_file), "FILE",
+        { "locations", 0, RP_OPT_INPUT, offsetof(struct args, locations_file), "FILE",
           "where partitions live, such as {\"0-11\": \"site-a\"}; instead of the policy's own", NULL, 0, 0, NULL },
         { "preset", 0, RP_OPT_TEXT, offsetof(struct args, preset), "NAME[:PARAM=VALUE,...]",
           "where another store puts the keys, such as redis-cluster or elasticsearch:shards=8", NULL, 0, 0, NULL },
@@ -317,7 +318,9 @@ static rp_err_t route_all(struct router *router, char **operands, int operand_cn
                                 rp_fail(err, rc, "key %d: %s", i + 1, why.text);
                 return rc;
         }
-        if (!path || !strcmp(path, "-"))
+        if (!path && rp_standard_in_claim(err) != RP_OK)
+                return err->code;
+        if (!path || rp_is_standard(path))
                 return route_lines(router, stdin, "standard input", err);
         in = fopen(path, "rb");
         if (!in)

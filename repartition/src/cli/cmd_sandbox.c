@@ -22,7 +22,7 @@ static const struct rp_option options[] = {
         { "topic", 't', RP_OPT_LIST, offsetof(struct args, topics), "NAME:PARTITIONS",
           "a topic to begin with; may be repeated", NULL, 0, 0, NULL },
         { "brokers", 0, RP_OPT_COUNT, offsetof(struct args, brokers), "N", "brokers in the cluster", "1", 1, 20, NULL },
-        { "address-file", 0, RP_OPT_TEXT, offsetof(struct args, address_file), "FILE",
+        { "address-file", 0, RP_OPT_OUTPUT, offsetof(struct args, address_file), "FILE",
           "write the bootstrap address there too, once it can be used", NULL, 0, 0, NULL },
         { "for", 0, RP_OPT_COUNT, offsetof(struct args, for_s), "SECONDS", "stop by itself after that time", NULL, 1,
           30 * 24 * 3600, NULL },

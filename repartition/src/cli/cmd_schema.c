@@ -31,13 +31,13 @@ static const struct rp_option options[] = {
           "a field that routes, such as customer.id; may be repeated; without it the datum itself", NULL, 0, 0, NULL },
         { "as", 0, RP_OPT_TEXT, offsetof(struct args, as), "java|avro",
           "how the routing bytes are spelled; java for one field, avro for several", NULL, 0, 0, NULL },
-        { "reader", 0, RP_OPT_TEXT, offsetof(struct args, reader_file), "FILE",
+        { "reader", 0, RP_OPT_INPUT, offsetof(struct args, reader_file), "FILE",
           "the reader's schema; without one, the writer's own", NULL, 0, 0, NULL },
         { "registry", 0, RP_OPT_LIST, offsetof(struct args, registries), "URL",
           "ask this schema registry for ID; may be repeated, the next one is asked when one fails", NULL, 0, 0, NULL },
-        { "registry-ca", 0, RP_OPT_TEXT, offsetof(struct args, ca_file), "FILE",
+        { "registry-ca", 0, RP_OPT_INPUT, offsetof(struct args, ca_file), "FILE",
           "certificates (PEM) that may sign the registry's; without it the system's", NULL, 0, 0, NULL },
-        { "policy", 0, RP_OPT_TEXT, offsetof(struct args, policy_file), "FILE",
+        { "policy", 0, RP_OPT_INPUT, offsetof(struct args, policy_file), "FILE",
           "ask the registry of this policy, with its credentials, for the fields that its rule names", NULL, 0, 0, NULL },
         { "topic", 't', RP_OPT_TEXT, offsetof(struct args, topic), "TOPIC",
           "the topic whose rule in the policy it is; needed when it has more than one", NULL, 0, 0, NULL },
@@ -321,9 +321,10 @@ static int run(void *raw, char **operands, int operand_cnt)
         struct rp_error err;
 
         (void)operand_cnt;
-        if (!strcmp(operands[0], "show"))
+        if (strcmp(operands[0], "show") != 0)
+                rp_fail(&err, RP_ERR_USAGE, "expected \"show FILE\" or \"show ID\", found \"%.60s\"", operands[0]);
+        else if (rp_input_operands(operands + 1, 1, &err) == RP_OK)
                 return show(raw, operands[1]);
-        rp_fail(&err, RP_ERR_USAGE, "expected \"show FILE\" or \"show ID\", found \"%.60s\"", operands[0]);
         return rp_die("schema", &err);
 }
 
@@ -334,7 +335,8 @@ const struct rp_command rp_cmd_schema = {
         .description =
                 "Compiles the schema of FILE as a policy with the key use avro would, and prints the plan by which keys are\n"
                 "walked: what is skipped, what is taken and how it is spelled. With --key also what becomes of that key.\n"
-                "With --registry or --policy the schema is the one that the registry gives for ID, a number or a GUID.",
+                "With --registry or --policy the schema is the one that the registry gives for ID, a number or a GUID. - as\n"
+                "FILE is standard input.",
         .examples = "  repartition schema show order-key.avsc --field customer.id\n"
                     "  repartition schema show v2.avsc --field id --reader v3.avsc --framed --key 00000000070a616c696365\n"
                     "  repartition schema show 7 --registry http://localhost:8081 --field id --key 0a616c696365\n"

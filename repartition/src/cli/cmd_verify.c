@@ -41,7 +41,7 @@ static const struct rp_option options[] = {
           "read so many partitions at the same time, each in a thread of its own", "1", 1, 256, NULL },
         { "partitions", 0, RP_OPT_TEXT, offsetof(struct args, partitions), "LIST",
           "only these of both topics, such as 0-99,120: a part, for repartition merge", NULL, 0, 0, NULL },
-        { "state", 0, RP_OPT_TEXT, offsetof(struct args, state), "FILE",
+        { "state", 0, RP_OPT_PATH, offsetof(struct args, state), "FILE",
           "keep here what is known, every 30 seconds and when stopped; the same command goes on from it", NULL, 0, 0, NULL },
         RP_JOBS_TOPIC_OPTION(struct args),
         RP_TIMEOUT_OPTION(struct args),

@@ -77,7 +77,7 @@ extern const struct rp_command *const rp_commands[]; /* NULL-terminated */
           "brokers to start from", NULL, 0, 0, NULL },                                                                \
         { "property", 'X', RP_OPT_LIST, offsetof(T, client.properties), "NAME=VALUE",                                  \
           "a librdkafka property; may be repeated", NULL, 0, 0, NULL },                                               \
-        { "config-file", 'F', RP_OPT_TEXT, offsetof(T, client.config_file), "FILE",                                    \
+        { "config-file", 'F', RP_OPT_INPUT, offsetof(T, client.config_file), "FILE",                                    \
           "librdkafka properties, one NAME=VALUE a line, as kcat reads them", NULL, 0, 0, NULL }
 
 /** Row for tables of commands that write; struct T has a member `allow_librdkafka`. */
@@ -86,7 +86,7 @@ extern const struct rp_command *const rp_commands[]; /* NULL-terminated */
           "write also with a librdkafka that is known to lose records", NULL, 0, 0, NULL }
 
 #define RP_POLICY_OPTIONS(T)                                                                                          \
-        { "policy", 0, RP_OPT_TEXT, offsetof(T, policy.policy_file), "FILE",                                           \
+        { "policy", 0, RP_OPT_INPUT, offsetof(T, policy.policy_file), "FILE",                                           \
           "the routing policy; without one, Java's rule", NULL, 0, 0, NULL },                                         \
         { "hash", 0, RP_OPT_TEXT, offsetof(T, policy.hash), "NAME",                                                    \
           "judge by this hash function, modulo the partition count", NULL, 0, 0, NULL }
@@ -120,15 +120,15 @@ extern const struct rp_command *const rp_commands[]; /* NULL-terminated */
           "wait while this consumer group lags by more than --max-lag; may be repeated", NULL, 0, 0, NULL },           \
         { "max-lag", 0, RP_OPT_SIZE, offsetof(T, neighbour.max_lag), "RECORDS",                                        \
           "lag of a control group beyond which the job waits", "10K", 0, INT64_MAX, NULL },                            \
-        { "throttle-flag-file", 0, RP_OPT_LIST, offsetof(T, neighbour.flag_files), "FILE",                             \
+        { "throttle-flag-file", 0, RP_OPT_PATHS, offsetof(T, neighbour.flag_files), "FILE",                             \
           "wait while this file exists; may be repeated", NULL, 0, 0, NULL },                                          \
-        { "panic-flag-file", 0, RP_OPT_TEXT, offsetof(T, neighbour.panic_file), "FILE",                                \
+        { "panic-flag-file", 0, RP_OPT_PATH, offsetof(T, neighbour.panic_file), "FILE",                                \
           "commit and stop as soon as this file exists", NULL, 0, 0, NULL },                                           \
-        { "control-socket", 0, RP_OPT_TEXT, offsetof(T, neighbour.control_socket), "PATH",                             \
+        { "control-socket", 0, RP_OPT_PATH, offsetof(T, neighbour.control_socket), "PATH",                             \
           "listen there for repartition ctl", NULL, 0, 0, NULL },                                                      \
-        { "status-file", 0, RP_OPT_TEXT, offsetof(T, neighbour.status_file), "FILE",                                   \
+        { "status-file", 0, RP_OPT_PATH, offsetof(T, neighbour.status_file), "FILE",                                   \
           "keep the job's state there as JSON, also after its end", NULL, 0, 0, NULL },                                \
-        { "metrics-file", 0, RP_OPT_TEXT, offsetof(T, neighbour.metrics_file), "FILE",                                 \
+        { "metrics-file", 0, RP_OPT_PATH, offsetof(T, neighbour.metrics_file), "FILE",                                 \
           "keep figures there for Prometheus, such as a NAME.prom for node_exporter", NULL, 0, 0, NULL },  \
         { "metrics-listen", 0, RP_OPT_TEXT, offsetof(T, neighbour.metrics_listen), "[HOST:]PORT",                      \
           "serve them by HTTP there, on the loopback interface unless HOST is given", NULL, 0, 0, NULL }
@@ -145,6 +145,9 @@ bool rp_topic_name_is_legal(const char *name);
 
 extern const char *const rp_output_choices[];
 extern const char *const rp_progress_choices[];
+
+/** Operands that name files to read: "-" becomes a name for standard input. @returns RP_OK, or an error with *err. */
+rp_err_t rp_input_operands(char **operands, int cnt, struct rp_error *err);
 
 /** True when results go out as JSON. */
 bool rp_is_json(const struct rp_common *common);

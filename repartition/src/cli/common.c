@@ -1,5 +1,6 @@
 #include "cli/command.h"
 #include "io/kafka_source.h"
+#include "io/standard.h"
 #include "report/text.h"
 #include "secret.h"
 
@@ -104,6 +105,20 @@ int rp_die(const char *command, const struct rp_error *err)
         print_message(err->text, stderr);
         fputc('\n', stderr);
         return rp_exit_code(err->code);
+}
+
+rp_err_t rp_input_operands(char **operands, int cnt, struct rp_error *err)
+{
+        for (int i = 0; i < cnt; i++) {
+                const char *path;
+
+                if (!rp_is_standard(operands[i]))
+                        continue;
+                if (rp_standard_in_hold(&path, err) != RP_OK)
+                        return err->code;
+                operands[i] = (char *)path; /* which nobody writes to */
+        }
+        return RP_OK;
 }
 
 static void say(int level, const char *text, void *opaque)

@@ -24,7 +24,9 @@ static void print_usage(FILE *out)
                 fprintf(out, "  %-11s", rp_commands[i]->name);
                 rp_wrap(out, rp_commands[i]->summary, 13, 13);
         }
-        fputs("\nrepartition COMMAND --help tells more. Nothing is written without --execute.\n\n"
+        fputs("\nrepartition COMMAND --help tells more. Nothing is written without --execute.\n"
+              "A file named - is standard input, or standard output, where nothing else is\n"
+              "printed then.\n\n"
               "Exit codes: 0 clean, 1 differences found, 2 usage or configuration, 3 broker\n"
               "trouble or incomplete coverage, 4 fenced by another instance.\n",
               out);

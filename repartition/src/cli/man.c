@@ -96,17 +96,16 @@ static void print_options(rp_option_tables_t tables, FILE *out)
 
         fputs(".Bl -tag -width Ds\n", out);
         for (size_t i = 0; (opt = rp_options_at(tables, i)); i++) {
-                char *text;
+                char *help = rp_option_text(opt), *text;
 
                 fputs(".It ", out);
                 if (opt->letter)
                         fprintf(out, "Fl %c , ", opt->letter);
                 fprintf(out, "Fl Fl %s%s%s\n", opt->name, opt->arg ? " Ar " : "", opt->arg ? opt->arg : "");
-                if (asprintf(&text, "%c%s%s%s%s.", toupper((unsigned char)opt->help[0]), opt->help + 1,
-                             opt->fallback ? " (default " : "", opt->fallback ? opt->fallback : "",
-                             opt->fallback ? ")" : "") < 0)
+                if (asprintf(&text, "%c%s.", toupper((unsigned char)*help), help + 1) < 0)
                         abort();
                 print_text(text, out);
+                free(help);
                 free(text);
         }
         fputs(".El\n", out);

@@ -1,5 +1,6 @@
 #include "cli/option.h"
 
+#include "io/standard.h"
 #include "quantity.h"
 #include "report/text.h"
 #include "report/wrap.h"
@@ -40,15 +41,53 @@ static rp_err_t fail_value(const struct rp_option *opt, const char *text, struct
         return rp_fail(err, RP_ERR_USAGE, "--%s: expected one of %s, got \"%.60s\"", opt->name, list, text);
 }
 
+static bool is_list(const struct rp_option *opt)
+{
+        return opt->type == RP_OPT_LIST || opt->type == RP_OPT_INPUTS || opt->type == RP_OPT_PATHS;
+}
+
+/* "-" for a file: what it stands for goes to *text. */
+static rp_err_t take_standard(const struct rp_option *opt, const char **text, struct rp_error *err)
+{
+        struct rp_error why;
+        rp_err_t rc;
+
+        switch (opt->type) {
+        case RP_OPT_INPUT:
+        case RP_OPT_INPUTS:
+                rc = rp_standard_in_hold(text, &why);
+                break;
+        case RP_OPT_STREAM:
+                rc = rp_standard_in_claim(&why);
+                break;
+        case RP_OPT_OUTPUT:
+                rc = rp_standard_out_claim(&why);
+                break;
+        case RP_OPT_PATH:
+        case RP_OPT_PATHS:
+                return rp_fail(err, RP_ERR_USAGE, "--%s: \"-\" is standard input or output, and this must be a name that can be "
+                               "looked for again, such as ./-", opt->name);
+        default:
+                return RP_OK;
+        }
+        return rc == RP_OK ? RP_OK : rp_fail(err, rc, "--%s: %s", opt->name, why.text);
+}
+
 static rp_err_t set_value(const struct rp_option *opt, void *args, const char *text, struct rp_error *err)
 {
         void *at = field(args, opt);
 
+        if (text && rp_is_standard(text) && take_standard(opt, &text, err) != RP_OK)
+                return err->code;
         switch (opt->type) {
         case RP_OPT_FLAG:
                 *(bool *)at = true;
                 return RP_OK;
         case RP_OPT_TEXT:
+        case RP_OPT_INPUT:
+        case RP_OPT_STREAM:
+        case RP_OPT_OUTPUT:
+        case RP_OPT_PATH:
                 /* Nothing is meant by an empty text but a variable of the shell that was not set. */
                 if (!*text)
                         return rp_fail(err, RP_ERR_USAGE, "--%s: expected %s, got an empty argument", opt->name, opt->arg);
@@ -83,7 +122,9 @@ static rp_err_t set_value(const struct rp_option *opt, void *args, const char *t
                 *(int64_t *)at = value;
                 return RP_OK;
         }
-        case RP_OPT_LIST: {
+        case RP_OPT_LIST:
+        case RP_OPT_INPUTS:
+        case RP_OPT_PATHS: {
                 struct rp_list *list = at;
                 const char **grown = realloc(list->items, (list->cnt + 1) * sizeof(*grown));
 
@@ -223,7 +264,7 @@ rp_err_t rp_options_parse(rp_option_tables_t tables, void *args, int argc, char 
 void rp_options_release(rp_option_tables_t tables, void *args)
 {
         FOREACH_OPTION (tables, opt)
-                if (opt->type == RP_OPT_LIST) {
+                if (is_list(opt)) {
                         struct rp_list *list = field(args, opt);
 
                         free(list->items);
@@ -273,6 +314,10 @@ void rp_options_print(rp_option_tables_t tables, const void *args, const char *c
                         break;
                 case RP_OPT_TEXT:
                 case RP_OPT_CHOICE:
+                case RP_OPT_INPUT:
+                case RP_OPT_STREAM:
+                case RP_OPT_OUTPUT:
+                case RP_OPT_PATH:
                         print_text(opt, *(const char *const *)at, out);
                         break;
                 case RP_OPT_COUNT:
@@ -281,6 +326,8 @@ void rp_options_print(rp_option_tables_t tables, const void *args, const char *c
                         print_number(opt, *(const int64_t *)at, out);
                         break;
                 case RP_OPT_LIST:
+                case RP_OPT_INPUTS:
+                case RP_OPT_PATHS:
                         for (size_t i = 0; i < ((const struct rp_list *)at)->cnt; i++)
                                 print_text(opt, ((const struct rp_list *)at)->items[i], out);
                         break;
@@ -297,14 +344,16 @@ static void option_head(const struct rp_option *opt, char *head, size_t size)
         snprintf(head, size, "%s--%s%s%s", letter, opt->name, opt->arg ? " " : "", opt->arg ? opt->arg : "");
 }
 
-/* The row's help and default, as one text. The caller's to free(). */
-static char *option_text(const struct rp_option *opt)
+char *rp_option_text(const struct rp_option *opt)
 {
+        bool is_in = opt->type == RP_OPT_INPUT || opt->type == RP_OPT_INPUTS || opt->type == RP_OPT_STREAM;
         char *text;
-        int len = opt->fallback ? asprintf(&text, "%s (default %s)", opt->help, opt->fallback)
-                                : asprintf(&text, "%s", opt->help);
 
-        if (len < 0)
+        if (asprintf(&text, "%s%s%s%s%s", opt->help, opt->fallback ? " (default " : "", opt->fallback ? opt->fallback : "",
+                     opt->fallback ? ")" : "",
+                     is_in                        ? "; - is standard input"
+                     : opt->type == RP_OPT_OUTPUT ? "; - is standard output"
+                                                  : "") < 0)
                 abort();
         return text;
 }
@@ -314,7 +363,7 @@ void rp_options_help(rp_option_tables_t tables, FILE *out)
         char head[80];
 
         FOREACH_OPTION (tables, opt) {
-                char *text = option_text(opt);
+                char *text = rp_option_text(opt);
 
                 option_head(opt, head, sizeof(head));
                 fprintf(out, "  %s", head);

@@ -19,7 +19,13 @@ typedef enum {
         RP_OPT_COUNT,    /* int64_t: a whole number in [min, max]                */
         RP_OPT_SIZE,     /* int64_t: such as 10M, in [min, max]; see quantity.h  */
         RP_OPT_DURATION, /* int64_t: ms, such as 8h, in [min, max]; quantity.h   */
-        RP_OPT_LIST      /* struct rp_list: may be given several times           */
+        RP_OPT_LIST,     /* struct rp_list: may be given several times           */
+        RP_OPT_INPUT,    /* const char *: a file that is read; - is standard input, held so that it can be opened */
+        RP_OPT_INPUTS,   /* struct rp_list: the same, may be given several times */
+        RP_OPT_STREAM,   /* const char *: a file that is read line by line; - is standard input, and stays "-" here */
+        RP_OPT_OUTPUT,   /* const char *: a file that is written once, as a whole; - is standard output, and stays "-" */
+        RP_OPT_PATH,     /* const char *: a name that must be one, such as a socket's; - is refused */
+        RP_OPT_PATHS     /* struct rp_list: the same, may be given several times */
 } rp_opt_type_t;
 
 /** The arguments of an option that may be repeated, in order. The strings are the command line's own. */
@@ -63,6 +69,9 @@ void rp_options_print(rp_option_tables_t tables, const void *args, const char *c
 
 /** Prints the rows, aligned, for --help. */
 void rp_options_help(rp_option_tables_t tables, FILE *out);
+
+/** @returns the row's help with its default and what "-" is, for --help and the man page; the caller's to free(). */
+char *rp_option_text(const struct rp_option *opt);
 
 /** @returns the i-th row over all tables, or NULL past the end. For the man page and the shell's completion. */
 const struct rp_option *rp_options_at(rp_option_tables_t tables, size_t i);

@@ -1,5 +1,7 @@
 #include "io/file.h"
 
+#include "io/standard.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -61,6 +63,8 @@ rp_err_t rp_file_replace(const char *path, const void *data, size_t len, rp_file
         rp_err_t rc = RP_OK;
         int fd;
 
+        if (rp_is_standard(path) && rp_standard_out() >= 0)
+                return write_all(rp_standard_out(), data, len) ? RP_OK : fail(err, "standard output", "write");
         /* To rename over /dev/null would take it from everybody. */
         if (!stat(path, &st) && !S_ISREG(st.st_mode))
                 return write_into(path, data, len, err);

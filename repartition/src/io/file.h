@@ -15,7 +15,8 @@ typedef rp_err_t rp_file_check_fn(const char *path, void *opaque, struct rp_erro
 /**
  * Writes a file beside its final name, lets `check` (or NULL) read it back, and only then renames it: whoever opens the
  * name sees the old file or the new one, and after any error the old one stays. A device or a pipe of that name, such as
- * /dev/stdout, is written to and not replaced; `check` is not asked then.
+ * /dev/stdout, is written to and not replaced; `check` is not asked then, nor for "-" when standard output is claimed
+ * (standard.h).
  * @returns RP_OK; or RP_ERR_USAGE with *err naming the file.
  */
 rp_err_t rp_file_replace(const char *path, const void *data, size_t len, rp_file_check_fn *check, void *opaque,
