@@ -70,6 +70,44 @@ for line in sys.stdin:
     print(place(bytes.fromhex(line.strip())))
 '''
 
+# Answers that no function of the key gives; each reads the keys as lines and prints one answer a line.
+PLAIN_MISTAKES = [
+    ("print(0)", "always partition 0, whatever the key"),
+    ("print(7)", "always partition 7, whatever the key"),
+    ("print('-' if key == '\\n' else 3)", "always partition 3, whatever the key"),
+    ("print(12)", "always partition 12, whatever the key, and no such partition exists"),
+    ("print(-1)", "answers a negative number for each of "),
+    ("print('-')", "spreads every key"),
+    ("print(zlib.crc32(bytes.fromhex(key.strip())))", "hashes and not partitions: modulo 12 they are those of crc32"),
+    ("print(zlib.crc32(bytes.fromhex(key.strip())) % 12 + 1)", "counts partitions from 1: each answer is that of crc32 plus 1"),
+    ("print(hash(key) % 100 + 1)", "answers numbers that are no partition: 0 of "),
+    ("print(hash(key) % 24 - 12)", "answers a negative number for "),
+    ("print(i % 12)", "round robin: "),
+    ("print(11 + i % 5)", "answers numbers that are no partition: "),
+    ("print(i // 100 % 12)", "in batches: only 8 of "),
+    ("print(random.randrange(12))", "goes not by the key alone: asked again in the reverse order, it answered "),
+    ("print(i * i % 11)", "goes not by the key alone: asked again in the reverse order, it answered "),
+    ("print(int(hashlib.sha1(key.encode()).hexdigest(), 16) % 12)", "no known function: with none it agrees more often than chance"),
+]
+
+
+@pytest.mark.parametrize("body, says", PLAIN_MISTAKES, ids=[body for body, _ in PLAIN_MISTAKES])
+def test_a_plain_mistake_is_named_and_not_the_nearest_function(repartition, body, says):
+    rc, found = conform(repartition, "--", sys.executable, "-c", f"""
+import hashlib, random, sys, zlib
+for i, key in enumerate(sys.stdin):
+    {body}""")
+    verdict = found["verdict"]
+    assert rc == 1 and says in verdict["text"] and verdict["fix"], verdict
+    assert (verdict["hash"], verdict["form"], verdict["partitions"]) == (None, None, 12), verdict
+
+
+def test_one_partition_has_one_answer(repartition):
+    ones = repartition("conform", "--partitions", 1, "--", sys.executable, "-c", "import sys\nfor _ in sys.stdin: print(1)")
+    assert "always partition 1, whatever the key, and no such partition exists" in ones.ends_with(1).out
+    repartition("conform", "--partitions", 1, "--", sys.executable, "-c", "import sys\nfor _ in sys.stdin: print(0)").ok()
+
+
 @pytest.fixture
 def program(tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM)
@@ -295,7 +333,7 @@ public class Serialize {
 
 
 @pytest.mark.parametrize("command, says", [
-    (["./no-such-program"], "cannot run"), (["false"], "ended with 1"), (["true"], "answered 0 of"),
+    (["./no-such-program"], "cannot run"), (["false"], "ended with 1"), (["true"], "printed nothing"), (["sh", "-c", "echo 1"], "answered 1 of"),
     (["sh", "-c", "kill -9 $$"], "signal 9"), (["sed", "s/.*/what/"], "answer 1 is"),
     (["sleep", "30"], "did not end in time"), (["sh", "-c", "exec >&-; sleep 30"], "did not end in time"),
     (["yes"], "prints more than"),
@@ -360,7 +398,7 @@ def test_nothing_in_common(repartition, sandbox):
     done = repartition("conform", "-b", sandbox("orders:12"), "--topic", "orders")
     assert done.rc == 1 and "verdict   none of the golden keys arrived\n" in done.out and "--print-keys prints" in done.out
     done = repartition("conform", "--partitions", 12, "--", "sed", "s/.*/99/")
-    assert done.rc == 1 and done.out.endswith("what to do  look at the failed keys\n")
+    assert done.rc == 1 and "SignBit" not in done.out and "verdict   always partition 99" in done.out
 
 
 def test_the_golden_keys_are_those_of_the_vectors(repartition):

@@ -48,14 +48,15 @@ static const struct rp_option *const tables[] = { options, NULL };
 
 /* ---- the golden keys, and the answers of a program --------------------------------------------------------------------- */
 
-static rp_err_t print_keys(const struct rp_vectors *vectors, FILE *out)
+static void print_keys(const struct rp_vectors *vectors, bool is_reversed, FILE *out)
 {
         for (size_t i = 0; i < vectors->cnt; i++) {
-                for (size_t b = 0; b < vectors->list[i].key_len; b++)
-                        fprintf(out, "%02x", vectors->list[i].key[b]);
+                const struct rp_vector *vector = &vectors->list[is_reversed ? vectors->cnt - 1 - i : i];
+
+                for (size_t b = 0; b < vector->key_len; b++)
+                        fprintf(out, "%02x", vector->key[b]);
                 fputc('\n', out);
         }
-        return RP_OK;
 }
 
 static rp_err_t parse_answer(const char *line, size_t number, int64_t *answer, struct rp_error *err)
@@ -80,30 +81,32 @@ static rp_err_t parse_answer(const char *line, size_t number, int64_t *answer, s
 
 static rp_err_t wrong_count(const char *name, size_t got, size_t wanted, struct rp_error *err)
 {
+        if (!got)
+                return rp_fail(err, RP_ERR_USAGE, "\"%.200s\" printed nothing; expected one answer a line, for %zu lines", name,
+                               wanted);
         return rp_fail(err, RP_ERR_USAGE, "\"%.200s\" answered %zu of %zu lines; expected one answer a line, and an empty line "
                        "is the empty key", name, got, wanted);
 }
 
-static rp_err_t ask_program(struct rp_conform *conform, const struct rp_vectors *vectors, const struct args *args,
+/* What the program answers, in the order of the vectors, whatever order it is asked in. */
+static rp_err_t ask_program(int64_t *answers, const struct rp_vectors *vectors, bool is_reversed, const struct args *args,
                             char **command, struct rp_error *err)
 {
         struct rp_program_output output = { 0 };
-        char *input = NULL, number[16];
+        char *input = NULL;
         size_t len = 0;
         FILE *memory = open_memstream(&input, &len);
-        rp_err_t rc = memory ? print_keys(vectors, memory) : RP_ERR_FATAL;
+        rp_err_t rc;
 
+        if (memory)
+                print_keys(vectors, is_reversed, memory);
         if (!memory || fclose(memory))
                 return rp_fail(err, RP_ERR_FATAL, "out of memory");
-        snprintf(number, sizeof(number), "%" PRId32, conform->partition_cnt);
-        setenv("KEYROUTE_PARTITIONS", number, 1);
-        if (args->topic)
-                setenv("KEYROUTE_TOPIC", args->topic, 1);
         rc = rp_program_run(command, input, len, (int)args->timeout_ms, &output, err);
         if (rc == RP_OK && output.line_cnt != vectors->cnt)
                 rc = wrong_count(command[0], output.line_cnt, vectors->cnt, err);
         for (size_t i = 0; rc == RP_OK && i < vectors->cnt; i++)
-                rc = parse_answer(output.lines[i], i + 1, &conform->cases[i].answer, err);
+                rc = parse_answer(output.lines[i], i + 1, &answers[is_reversed ? vectors->cnt - 1 - i : i], err);
         rp_program_output_release(&output);
         free(input);
         return rc;
@@ -267,7 +270,20 @@ static rp_err_t write_file(const char *path, void (*print)(const struct rp_confo
         return rc;
 }
 
-static int judge(const struct args *args, struct rp_conform *conform, const struct rp_vectors *vectors, const char *subject)
+/* A program that nothing explains is asked twice: one that goes by turns or chance cannot hide that. */
+static void ask_again(struct rp_conform *conform, const struct rp_vectors *vectors, const struct args *args, char **command)
+{
+        int64_t *answers = calloc(vectors->cnt, sizeof(*answers));
+        struct rp_error ignored; /* it has answered once, and that is judged */
+
+        if (answers && ask_program(answers, vectors, true, args, command, &ignored) == RP_OK)
+                rp_conform_ask_again(conform, answers);
+        free(answers);
+}
+
+/* The command is the program that can be asked again; NULL: there is none. */
+static int judge(const struct args *args, struct rp_conform *conform, const struct rp_vectors *vectors, const char *subject,
+                 char **command)
 {
         struct rp_conform_report report = { subject, args->policy.policy_file, conform, vectors };
         struct rp_ways ways = { 0 };
@@ -277,6 +293,8 @@ static int judge(const struct args *args, struct rp_conform *conform, const stru
 
         if (rc == RP_OK)
                 rp_conform_judge(conform, &ways);
+        if (rc == RP_OK && conform->is_unknown && command)
+                ask_again(conform, vectors, args, command);
         if (rc == RP_OK)
                 rc = write_file(args->junit, rp_conform_report_junit, &report, &err);
         if (rc == RP_OK)
@@ -299,13 +317,25 @@ static int check_program(const struct args *args, const struct rp_vectors *vecto
         struct rp_conform conform = { 0 };
         struct rp_error err;
         int32_t cnt = rp_partition_cnt_from_args(&args->policy, rule, args->partitions, &err);
+        int64_t *answers = calloc(vectors->cnt, sizeof(*answers));
+        char number[16];
         int code;
 
+        if (!answers)
+                abort();
+        snprintf(number, sizeof(number), "%" PRId32, cnt);
+        setenv("KEYROUTE_PARTITIONS", number, 1);
+        if (args->topic)
+                setenv("KEYROUTE_TOPIC", args->topic, 1);
         if (cnt && rp_conform_init(&conform, rule, cnt, vectors, &err) == RP_OK &&
-            ask_program(&conform, vectors, args, command, &err) == RP_OK)
-                code = judge(args, &conform, vectors, command[0]);
-        else
+            ask_program(answers, vectors, false, args, command, &err) == RP_OK) {
+                for (size_t i = 0; i < conform.case_cnt; i++)
+                        conform.cases[i].answer = answers[i];
+                code = judge(args, &conform, vectors, command[0], command);
+        } else {
                 code = rp_die("conform", &err);
+        }
+        free(answers);
         rp_conform_release(&conform);
         return code;
 }
@@ -331,7 +361,7 @@ static int check_producer(const struct args *args, const struct rp_vectors *vect
                 if (strangers && !args->common.quiet)
                         fprintf(stderr, "repartition conform: %" PRIu64 " records have no golden key, or none at all: does a "
                                 "serializer change the keys?\n", strangers);
-                code = judge(args, &conform, vectors, args->topic);
+                code = judge(args, &conform, vectors, args->topic, NULL);
         }
         rp_conform_release(&conform);
         source->ops->free(source);
@@ -370,7 +400,7 @@ static int run(void *raw, char **operands, int operand_cnt)
         } else if (rp_vectors_read(&vectors, (size_t)args->max_key, &err) != RP_OK) {
                 code = rp_die("conform", &err);
         } else if (args->print_keys) {
-                print_keys(&vectors, stdout);
+                print_keys(&vectors, false, stdout);
                 code = RP_EXIT_CLEAN;
         } else {
                 policy = rp_policy_from_args(&args->policy, &err);

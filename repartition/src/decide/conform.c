@@ -2,13 +2,15 @@
 
 #include "decide/forms.h"
 #include "decide/mistakes.h"
+#include "decide/plain_mistakes.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { COUNT_MAX = 4096, ALIKE_MIN = 90 /* percent of the keys */, PROBES = 16 };
+enum { COUNT_MAX = 4096, PROBES = 16 };
 
 /* NULL first: the key as it is. Then mistakes, then what audits look for. false past the last. */
 static bool form_at(size_t i, const struct rp_form **form, bool *is_mistake)
@@ -129,7 +131,6 @@ static void find_likeness(struct rp_conform *conform, const struct rp_ways *ways
         bool is_mistake;
         int32_t cnt = conform->partition_cnt;
 
-        conform->likeness = (struct rp_conform_likeness){ .partition_cnt = cnt };
         for (size_t f = 0; form_at(f, &form, &is_mistake); f++) {
                 if (form && !form->encode)
                         continue; /* parts of the key are what policies are for, no mistake of a program's */
@@ -204,17 +205,54 @@ static bool have_any_arrived(const struct rp_conform *conform)
         return false;
 }
 
+/*
+ * True, and described, when answers that have nothing to do with the key would agree as often: a binomial share, and four
+ * standard deviations more, since it is the best of some hundred functions and forms.
+ */
+static bool describe_chance(struct rp_conform *conform, const struct rp_way *judge)
+{
+        const struct rp_conform_likeness *like = &conform->likeness;
+        double share = 1.0 / like->partition_cnt, of = (double)like->of;
+
+        conform->is_unknown = (double)like->agree <= of * share + 4 * sqrt(of * share * (1 - share));
+        if (!conform->is_unknown)
+                return false;
+        snprintf(conform->verdict, sizeof(conform->verdict), "behaves as no known function: with none it agrees more often than chance "
+                 "would");
+        snprintf(conform->fix, sizeof(conform->fix), "hash by %s; if it should do so already, look whether it gets the key's bytes, and "
+                 "places by them alone", judge->name);
+        return true;
+}
+
+void rp_conform_ask_again(struct rp_conform *conform, const int64_t *answers)
+{
+        size_t other = 0;
+
+        for (size_t i = 0; i < conform->case_cnt; i++)
+                other += answers[i] != conform->cases[i].answer;
+        if (!other)
+                return;
+        snprintf(conform->verdict, sizeof(conform->verdict), "goes not by the key alone: asked again in the reverse order, it answered "
+                 "%zu of %zu keys otherwise", other, conform->case_cnt);
+        snprintf(conform->fix, sizeof(conform->fix), "place by the key: what it does, at random or in turn, is right for records without "
+                 "one");
+}
+
 static void describe(struct rp_conform *conform, const struct rp_ways *ways)
 {
         const struct rp_conform_likeness *like = &conform->likeness;
         const struct rp_way *judge = &ways->list[ways->judge];
-        bool is_like = like->of && like->agree * 100 >= like->of * ALIKE_MIN;
+        bool is_like = like->of && like->agree * 100 >= like->of * RP_ALIKE_MIN;
         char flag[64], share[80];
 
         if (!have_any_arrived(conform)) {
                 snprintf(conform->verdict, sizeof(conform->verdict), "none of the golden keys arrived");
                 snprintf(conform->fix, sizeof(conform->fix), "let the producer write what repartition conform --print-keys prints, "
                          "unchanged, to this topic");
+                return;
+        }
+        if (conform->failed_cnt && !is_like && (rp_plain_mistake(conform, ways) || describe_chance(conform, judge))) {
+                conform->likeness = (struct rp_conform_likeness){ .partition_cnt = conform->partition_cnt };
                 return;
         }
         snprintf(share, sizeof(share), "%zu of %zu keys that are not empty", like->agree, like->of);
@@ -245,6 +283,7 @@ static void describe(struct rp_conform *conform, const struct rp_ways *ways)
 void rp_conform_judge(struct rp_conform *conform, const struct rp_ways *ways)
 {
         conform->failed_cnt = 0;
+        conform->likeness = (struct rp_conform_likeness){ .partition_cnt = conform->partition_cnt };
         for (size_t i = 0; i < conform->case_cnt; i++) {
                 struct rp_conform_case *at = &conform->cases[i];
 
@@ -253,6 +292,8 @@ void rp_conform_judge(struct rp_conform *conform, const struct rp_ways *ways)
                 if (!at->vector->key_len && !at->ok)
                         conform->empty_is_null = at->answer == RP_ANSWER_NONE || at->answer == RP_ANSWER_ABSENT;
         }
+        if (conform->failed_cnt && rp_plain_constant(conform))
+                return;
         find_likeness(conform, ways);
         describe(conform, ways);
 }

@@ -40,6 +40,7 @@ struct rp_conform {
         size_t case_cnt, failed_cnt;
         bool empty_is_null;  /* the empty key is treated as if there were none */
         struct rp_conform_likeness likeness;
+        bool is_unknown;     /* nothing explains the answers: rp_conform_ask_again() may */
         char verdict[256];   /* what it does, one line */
         char fix[512];       /* what to change, one line; "" when nothing is wrong */
 };
@@ -50,6 +51,12 @@ rp_err_t rp_conform_init(struct rp_conform *conform, const kr_rule_t *rule, int3
 
 /** Once every case has its answer. @param ways  of the same rule and count; borrowed */
 void rp_conform_judge(struct rp_conform *conform, const struct rp_ways *ways);
+
+/**
+ * After a verdict that nothing explains the answers: the same program was asked once more, in the reverse order. Changes the
+ * verdict when it answers otherwise. @param answers  one a case, in the order of the cases
+ */
+void rp_conform_ask_again(struct rp_conform *conform, const int64_t *answers);
 
 void rp_conform_release(struct rp_conform *conform);
 
