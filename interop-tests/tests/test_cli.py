@@ -390,10 +390,21 @@ def test_one_complaint_for_all_topics(repartition):
     assert repartition("audit", "a", "b").ends_with(2).err.count("no broker named") == 1
 
 
-@pytest.mark.parametrize("name", ["", ".", "..", "a b", "é", "x" * 250])
-def test_a_target_that_could_not_be_created(repartition, name):
-    done = repartition("rewrite", "orders", name, "--partitions", 12, "-b", "127.0.0.1:1").ends_with(2)
-    assert f'"{name}" cannot be a topic\'s name' in done.err
+@pytest.mark.parametrize("command", [
+    "audit NAME", "audit orders NAME", "conform -t NAME", "cutover group NAME orders", "cutover group a+NAME orders",
+    "cutover group orders NAME", "cutover group --reprocess NAME", "estimate NAME", "estimate -w x -t NAME",
+    "explain --observed x -t NAME", "follow NAME", "follow NAME orders", "follow orders NAME", "place NAME", "place --topic NAME",
+    "plan grow NAME --partitions 12", "plan grow orders --partitions 12 --into NAME", "policy show x -t NAME", "repair NAME",
+    "rewrite NAME orders --partitions 12", "rewrite orders NAME --partitions 12", "rewrite a NAME b --partitions 12",
+    "rewrite a b --partitions 12 --jobs-topic NAME", "route -t NAME", "schema show x -t NAME", "verify NAME orders",
+    "verify orders NAME", "verify a b --jobs-topic NAME"])
+def test_a_name_that_no_topic_can_have(repartition, command):
+    """Said before a broker is asked: that such a topic does not exist would be true, and no help."""
+    where = ("-b", "127.0.0.1:1") if command.startswith(("cutover", "rewrite")) else ()
+    for name, why in (("", "it is empty"), ("..", "it would be a folder's"), ("a b", 'it holds " "'), ("né", 'it holds "é"'),
+                      ("x" * 250, "it is 250 letters long")):
+        done = repartition(*(word.replace("NAME", name) for word in command.split()), *where).ends_with(2)
+        assert f'"{name}" cannot be a topic\'s name: {why}; Kafka\'s names are 1 to 249 of' in done.err, name
 
 
 def test_a_topic_does_not_prove_itself(repartition):

@@ -75,24 +75,6 @@ static void test_client_args_are_told_without_secrets(void **state)
         free(text);
 }
 
-static void test_names_of_topics(void **state)
-{
-        static const char *const legal[] = { "a", "orders.v2", "_x-9", "...", "Z" };
-        static const char *const illegal[] = { "", ".", "..", "a b", "a/b", "\xc3\xa9", "a\n", "a:1" };
-        char longest[251];
-
-        (void)state;
-        for (size_t i = 0; i < sizeof(legal) / sizeof(*legal); i++)
-                assert_true(rp_topic_name_is_legal(legal[i]));
-        for (size_t i = 0; i < sizeof(illegal) / sizeof(*illegal); i++)
-                assert_false(rp_topic_name_is_legal(illegal[i]));
-        memset(longest, 'x', 250);
-        longest[250] = '\0';
-        assert_false(rp_topic_name_is_legal(longest));
-        longest[249] = '\0';
-        assert_true(rp_topic_name_is_legal(longest));
-}
-
 static void test_exit_codes(void **state)
 {
         static const struct {
@@ -114,7 +96,6 @@ int main(void)
                 cmocka_unit_test(test_policy_from_args),
                 cmocka_unit_test(test_wants),
                 cmocka_unit_test(test_client_args_are_told_without_secrets),
-                cmocka_unit_test(test_names_of_topics),
                 cmocka_unit_test(test_exit_codes),
         };
 

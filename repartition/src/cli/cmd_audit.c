@@ -8,6 +8,7 @@
 #include "report/audit.h"
 #include "report/progress.h"
 #include "report/text.h"
+#include "topic_name.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -214,10 +215,11 @@ static int run(void *raw, char **operands, int operand_cnt)
         const struct args *args = raw;
         struct rp_client_config config;
         struct rp_error err;
-        kr_policy_t *policy = rp_policy_from_args(&args->policy, &err);
+        kr_policy_t *policy;
         int worst = RP_EXIT_CLEAN;
 
-        if (!policy)
+        if (rp_topic_names_check((const char *const *)operands, (size_t)operand_cnt, &err) != RP_OK ||
+            !(policy = rp_policy_from_args(&args->policy, &err)))
                 return rp_die("audit", &err);
         if (args->partitions && (operand_cnt > 1 || args->partition.cnt || args->classes)) {
                 rp_fail(&err, RP_ERR_USAGE, "--partitions makes a part of one topic: give one topic, no --partition and no "

@@ -25,7 +25,7 @@ struct args {
 };
 
 static const struct rp_option options[] = {
-        { "topic", 't', RP_OPT_TEXT, offsetof(struct args, topic), "TOPIC",
+        { "topic", 't', RP_OPT_TOPIC, offsetof(struct args, topic), "TOPIC",
           "whose rule in the policy judges; with -b the topic that a real producer wrote the golden keys to", NULL, 0, 0, NULL },
         { "partitions", 'p', RP_OPT_COUNT, offsetof(struct args, partitions), "N",
           "partitions of the topic; needed unless the policy pins them or the topic is read", NULL, 1, 1000000, NULL },

@@ -9,6 +9,7 @@
 #include "job/prepare.h"
 #include "report/progress.h"
 #include "report/text.h"
+#include "topic_name.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -236,7 +237,7 @@ static int run_with_rule(const struct args *args, char **operands, int cnt, cons
         if (source_cnt > RP_TOPICS_MAX)
                 rc = rp_fail(&err, RP_ERR_USAGE, "more than %d sources", RP_TOPICS_MAX);
         else if (args->reprocess)
-                names[0] = last;
+                rc = rp_topic_name_check(names[0] = last, &err);
         else
                 rc = rp_sources_name(parts, source_cnt, last, rp_client_args_have_sides(&args->client), "after a repair in place "
                                      "there is --reprocess", names, label, &err);

@@ -9,6 +9,7 @@
 #include "io/source.h"
 #include "job/audit.h"
 #include "report/progress.h"
+#include "topic_name.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -33,7 +34,7 @@ static const struct rp_option options[] = {
           "a map to compare; may be repeated; by default all that apply", NULL, 0, 0, NULL },
         { "policy", 0, RP_OPT_INPUTS, offsetof(struct args, policies), "FILE",
           "a policy to compare, alone unless --map is given; may be repeated", NULL, 0, 0, NULL },
-        { "topic", 't', RP_OPT_TEXT, offsetof(struct args, topic), "TOPIC",
+        { "topic", 't', RP_OPT_TOPIC, offsetof(struct args, topic), "TOPIC",
           "the topic whose rule in the policies is meant", NULL, 0, 0, NULL },
         { "hash", 0, RP_OPT_TEXT, offsetof(struct args, hash), "NAME", "hash function of the maps", "murmur2", 0, 0,
           NULL },
@@ -327,6 +328,8 @@ static rp_err_t read_and_compare(struct session *session, const char *topic, str
                                "expected a topic, or --weights FILE, or --keys K: what to estimate from");
         if (args->keys)
                 return chance_alone(session, err);
+        if (topic && rp_topic_name_check(topic, err) != RP_OK)
+                return err->code;
         session->report.name = topic ? topic : args->weights;
         rc = topic ? read_topic(session, err) : rp_demand_read(&session->demand, args->weights, &format, err);
         return rc == RP_OK ? compare(session, err) : rc;

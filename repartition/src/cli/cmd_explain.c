@@ -28,7 +28,7 @@ static const struct rp_option options[] = {
         { "key-format", 0, RP_OPT_CHOICE, offsetof(struct args, key_format), "FORMAT",
           "how keys are written: text, hex, base64, int32, int64 or uuid", "text", 0, 0, rp_key_format_names },
         RP_POLICY_OPTIONS(struct args),
-        { "topic", 't', RP_OPT_TEXT, offsetof(struct args, topic), "TOPIC",
+        { "topic", 't', RP_OPT_TOPIC, offsetof(struct args, topic), "TOPIC",
           "the topic whose rule in the policy judges; needed when it has more than one", NULL, 0, 0, NULL },
         RP_AUDIT_OPTIONS(struct args),
         RP_COMMON_OPTIONS(struct args),

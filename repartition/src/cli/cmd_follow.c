@@ -8,6 +8,7 @@
 #include "job/prepare.h"
 #include "moment.h"
 #include "report/wrap.h"
+#include "topic_name.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -86,6 +87,8 @@ static rp_err_t check(const struct args *args, struct rp_follow_plan_config *con
 {
         const char *source = config->source, *target = config->target;
 
+        if (rp_topic_name_check(source, err) != RP_OK || (target && rp_topic_name_check(target, err) != RP_OK))
+                return err->code;
         if (!target && (args->partitions || args->replication_factor || args->settings.cnt))
                 return rp_fail(err, RP_ERR_USAGE, "--partitions, --replication-factor and --config are for creating DST, and in "
                                "place there is none");
@@ -94,9 +97,6 @@ static rp_err_t check(const struct args *args, struct rp_follow_plan_config *con
                                args->include ? "--include" : "--mark");
         if (target && !strcmp(source, target))
                 return rp_fail(err, RP_ERR_USAGE, "source and target are both \"%s\": name it once to follow in place", source);
-        if (target && !rp_topic_name_is_legal(target))
-                return rp_fail(err, RP_ERR_USAGE, "\"%.300s\" cannot be a topic's name: 1 to 249 letters, digits, dots, dashes "
-                               "and underscores", target);
         config->rule = target ? kr_policy_rule(policy, target) : NULL;
         if (!config->rule)
                 config->rule = kr_policy_rule(policy, source);

@@ -1,5 +1,6 @@
 /* repartition place: partitions at locations, or replicas on brokers, by capacity. */
 #include "cli/place.h"
+#include "topic_name.h"
 
 #include <string.h>
 
@@ -15,7 +16,7 @@ static const struct rp_option options[] = {
           "locations: partitions to place; needed unless the policy of --current pins them", NULL, 1, 1000000, NULL },
         { "current", 0, RP_OPT_INPUT, offsetof(struct rp_place_args, current_file), "FILE",
           "locations: where partitions are now, a location file or a policy", NULL, 0, 0, NULL },
-        { "topic", 't', RP_OPT_TEXT, offsetof(struct rp_place_args, rule_topic), "TOPIC",
+        { "topic", 't', RP_OPT_TOPIC, offsetof(struct rp_place_args, rule_topic), "TOPIC",
           "locations: the rule of that policy; needed when it has more than one", NULL, 0, 0, NULL },
         RP_CLIENT_OPTIONS(struct rp_place_args),
         { "assignment", 0, RP_OPT_INPUT, offsetof(struct rp_place_args, assignment_file), "FILE",
@@ -80,6 +81,8 @@ static int run(void *raw, char **operands, int operand_cnt)
         bool has_cluster = args->client.bootstrap || args->client.config_file || args->client.properties.cnt;
         struct rp_error err;
 
+        if (rp_topic_names_check((const char *const *)operands, (size_t)operand_cnt, &err) != RP_OK)
+                return rp_die("place", &err);
         if (locations && (brokers || operand_cnt))
                 rp_fail(&err, RP_ERR_USAGE, "%s places partitions at locations, %s replicas on brokers; use one of them",
                         locations, brokers ? brokers : "a topic");

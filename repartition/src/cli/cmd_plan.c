@@ -9,6 +9,7 @@
 #include "io/source.h"
 #include "job/plan.h"
 #include "report/progress.h"
+#include "topic_name.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -28,7 +29,7 @@ static const struct rp_option options[] = {
           "grow: partitions that the topic shall have", NULL, 1, 100000, NULL },
         { "weights", 0, RP_OPT_TEXT, offsetof(struct args, weights), "LIST",
           "weights by partition, such as 0-11=2,12=1.5,*=1; by default as in the policy", NULL, 0, 0, NULL },
-        { "into", 0, RP_OPT_TEXT, offsetof(struct args, into), "TOPIC",
+        { "into", 0, RP_OPT_TOPIC, offsetof(struct args, into), "TOPIC",
           "plan for a new topic of this name, into which rewrite will copy; by default in place", NULL, 0, 0, NULL },
         { "out", 'o', RP_OPT_OUTPUT, offsetof(struct args, out), "FILE", "write the planned policy there", NULL, 0, 0,
           NULL },
@@ -216,6 +217,8 @@ static rp_err_t check_args(const struct args *args, char **operands, struct rp_e
 {
         const char *what = operands[0];
 
+        if (rp_topic_name_check(operands[1], err) != RP_OK)
+                return err->code;
         if (args->into && !strcmp(args->into, operands[1]))
                 return rp_fail(err, RP_ERR_USAGE, "--into: expected another topic than \"%.100s\"", operands[1]);
         if (!strcmp(what, "grow"))

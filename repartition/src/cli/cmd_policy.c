@@ -29,7 +29,7 @@ static const struct rp_option options[] = {
           "compile: the policy in force; slots start from its tables and as few as can be move", NULL, 0, 0, NULL },
         { "expand", 0, RP_OPT_FLAG, offsetof(struct args, expand), NULL,
           "compile: write the owner of every slot, not runs of them", NULL, 0, 0, NULL },
-        { "topic", 't', RP_OPT_TEXT, offsetof(struct args, topic), "TOPIC", "show, diff: this topic alone", NULL, 0, 0,
+        { "topic", 't', RP_OPT_TOPIC, offsetof(struct args, topic), "TOPIC", "show, diff: this topic alone", NULL, 0, 0,
           NULL },
         { "partitions", 0, RP_OPT_COUNT, offsetof(struct args, partitions), "N",
           "show, diff: the topic's count, for rules that take any", NULL, 1, 1000000, NULL },

@@ -12,6 +12,7 @@
 #include "report/classes.h"
 #include "report/json.h"
 #include "report/progress.h"
+#include "topic_name.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -386,8 +387,7 @@ static int run(void *raw, char **operands, int operand_cnt)
                         args->include ? "--include" : "--mark");
                 return rp_die("repair", &err);
         }
-        policy = rp_policy_from_args(&args->policy, &err);
-        if (!policy)
+        if (rp_topic_name_check(operands[0], &err) != RP_OK || !(policy = rp_policy_from_args(&args->policy, &err)))
                 return rp_die("repair", &err);
         if (args->policy.policy_file || args->policy.hash) {
                 result->policy_option = args->policy.policy_file ? "--policy" : "--hash";

@@ -385,11 +385,6 @@ static int run_job(const struct args *args, const struct rp_prepare_config *shar
         config.source = sources[0]; /* for errors, until its name is found good */
         config.target = target;
         config.arg = &line;
-        if (!rp_topic_name_is_legal(target)) {
-                rp_fail(&err, RP_ERR_USAGE, "\"%.300s\" cannot be a topic's name: 1 to 249 letters, digits, dots, dashes and "
-                        "underscores", target);
-                return die(args, &config, &err);
-        }
         rc = rp_sources_name(sources, source_cnt, target, rp_client_args_have_sides(&args->client),
                              "rewrite copies into another topic, or another cluster", names, label, &err);
         config.sources = names;

@@ -31,7 +31,7 @@ static const struct rp_option options[] = {
         { "partitions", 0, RP_OPT_COUNT, offsetof(struct args, partitions), "N",
           "partitions of the topic; needed unless the policy pins them", NULL, 1, 1000000, NULL },
         RP_POLICY_OPTIONS(struct args),
-        { "topic", 't', RP_OPT_TEXT, offsetof(struct args, topic), "TOPIC",
+        { "topic", 't', RP_OPT_TOPIC, offsetof(struct args, topic), "TOPIC",
           "the topic whose rule in the policy routes; needed when it has more than one", NULL, 0, 0, NULL },
         { "keys", 0, RP_OPT_STREAM, offsetof(struct args, keys_file), "FILE",
           "keys, one a line, instead of operands or standard input", NULL, 0, 0, NULL },

@@ -2,6 +2,7 @@
 #include "cli/command.h"
 #include "io/file.h"
 #include "io/sandbox.h"
+#include "topic_name.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -33,17 +34,17 @@ static const struct rp_option *const tables[] = { options, NULL };
 
 enum { TOPIC_LEN_MAX = 249, PARTITION_CNT_MAX = 10000 };
 
-static const char TOPIC_CHARS[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-
 /* Takes "orders:12" apart. */
 static rp_err_t parse_topic(const char *text, char name[TOPIC_LEN_MAX + 1], int32_t *partition_cnt,
                             struct rp_error *err)
 {
-        size_t len = strspn(text, TOPIC_CHARS);
+        size_t len = strcspn(text, ":");
         char *end;
         long long cnt;
 
-        if (!len || len > TOPIC_LEN_MAX || text[len] != ':')
+        if (len <= TOPIC_LEN_MAX)
+                snprintf(name, TOPIC_LEN_MAX + 1, "%.*s", (int)len, text);
+        if (len > TOPIC_LEN_MAX || text[len] != ':' || !rp_topic_name_is_legal(name))
                 return rp_fail(err, RP_ERR_USAGE,
                                "--topic: expected NAME:PARTITIONS such as orders:12, got \"%.100s\"", text);
         errno = 0;
@@ -51,8 +52,6 @@ static rp_err_t parse_topic(const char *text, char name[TOPIC_LEN_MAX + 1], int3
         if (text[len + 1] < '0' || text[len + 1] > '9' || *end || errno || cnt < 1 || cnt > PARTITION_CNT_MAX)
                 return rp_fail(err, RP_ERR_USAGE, "--topic: expected 1 to %d partitions, got \"%.100s\"",
                                PARTITION_CNT_MAX, text);
-        memcpy(name, text, len);
-        name[len] = '\0';
         *partition_cnt = (int32_t)cnt;
         return RP_OK;
 }

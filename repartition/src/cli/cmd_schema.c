@@ -39,7 +39,7 @@ static const struct rp_option options[] = {
           "certificates (PEM) that may sign the registry's; without it the system's", NULL, 0, 0, NULL },
         { "policy", 0, RP_OPT_INPUT, offsetof(struct args, policy_file), "FILE",
           "ask the registry of this policy, with its credentials, for the fields that its rule names", NULL, 0, 0, NULL },
-        { "topic", 't', RP_OPT_TEXT, offsetof(struct args, topic), "TOPIC",
+        { "topic", 't', RP_OPT_TOPIC, offsetof(struct args, topic), "TOPIC",
           "the topic whose rule in the policy it is; needed when it has more than one", NULL, 0, 0, NULL },
         { "key", 0, RP_OPT_TEXT, offsetof(struct args, key), "KEY", "a sample key", NULL, 0, 0, NULL },
         { "key-format", 0, RP_OPT_CHOICE, offsetof(struct args, key_format), "FORMAT",

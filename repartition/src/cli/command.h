@@ -93,7 +93,7 @@ extern const struct rp_command *const rp_commands[]; /* NULL-terminated */
 
 /** Row for tables of struct T whose member is `jobs_topic`. */
 #define RP_JOBS_TOPIC_OPTION(T)                                                                                       \
-        { "jobs-topic", 0, RP_OPT_TEXT, offsetof(T, jobs_topic), "NAME",                                               \
+        { "jobs-topic", 0, RP_OPT_TOPIC, offsetof(T, jobs_topic), "NAME",                                               \
           "topic in the target's cluster in which jobs are described; none: without", RP_JOBS_TOPIC_DEFAULT, 0, 0, NULL }
 
 /** Row for tables of struct T whose member is `timeout_ms`. */
@@ -139,9 +139,6 @@ extern const struct rp_command *const rp_commands[]; /* NULL-terminated */
           "distinct keys that are kept to find causes and to count keys", "16384", 100, 10000000, NULL },              \
         { "show-keys", 0, RP_OPT_FLAG, offsetof(T, show_keys), NULL,                                                   \
           "show the heaviest keys; they may be personal data", NULL, 0, 0, NULL }
-
-/** Whether Kafka takes it as the name of a topic. */
-bool rp_topic_name_is_legal(const char *name);
 
 extern const char *const rp_output_choices[];
 extern const char *const rp_progress_choices[];

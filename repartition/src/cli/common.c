@@ -12,13 +12,6 @@
 const char *const rp_output_choices[] = { "text", "json", NULL };
 const char *const rp_progress_choices[] = { "auto", "always", "never", NULL };
 
-bool rp_topic_name_is_legal(const char *name)
-{
-        size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
-
-        return len && !name[len] && len <= 249 && strcmp(name, ".") && strcmp(name, "..");
-}
-
 bool rp_is_json(const struct rp_common *common)
 {
         return !strcmp(common->output, "json");

@@ -4,6 +4,7 @@
 #include "quantity.h"
 #include "report/text.h"
 #include "report/wrap.h"
+#include "topic_name.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -93,6 +94,14 @@ static rp_err_t set_value(const struct rp_option *opt, void *args, const char *t
                         return rp_fail(err, RP_ERR_USAGE, "--%s: expected %s, got an empty argument", opt->name, opt->arg);
                 *(const char **)at = text;
                 return RP_OK;
+        case RP_OPT_TOPIC: {
+                struct rp_error why;
+
+                if (rp_topic_name_check(text, &why) != RP_OK)
+                        return rp_fail(err, why.code, "--%s: %s", opt->name, why.text);
+                *(const char **)at = text;
+                return RP_OK;
+        }
         case RP_OPT_CHOICE:
                 for (size_t i = 0; opt->choices[i]; i++)
                         if (!strcmp(opt->choices[i], text)) {
@@ -313,6 +322,7 @@ void rp_options_print(rp_option_tables_t tables, const void *args, const char *c
                                 fprintf(out, " --%s", opt->name);
                         break;
                 case RP_OPT_TEXT:
+                case RP_OPT_TOPIC:
                 case RP_OPT_CHOICE:
                 case RP_OPT_INPUT:
                 case RP_OPT_STREAM:

@@ -15,6 +15,7 @@
 typedef enum {
         RP_OPT_FLAG,     /* bool: given or not                                   */
         RP_OPT_TEXT,     /* const char *: the argument as it stands, not empty   */
+        RP_OPT_TOPIC,    /* const char *: what can be a topic's name             */
         RP_OPT_CHOICE,   /* const char *: one of row.choices, the row's own text */
         RP_OPT_COUNT,    /* int64_t: a whole number in [min, max]                */
         RP_OPT_SIZE,     /* int64_t: such as 10M, in [min, max]; see quantity.h  */

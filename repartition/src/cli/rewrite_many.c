@@ -4,6 +4,7 @@
 #include "cli/interrupt.h"
 #include "decide/pattern.h"
 #include "report/text.h"
+#include "topic_name.h"
 
 #include <stdio.h>
 

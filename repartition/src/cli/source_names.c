@@ -1,5 +1,7 @@
 #include "cli/source_names.h"
 
+#include "topic_name.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +13,8 @@ static int by_name(const void *a, const void *b)
 rp_err_t rp_sources_name(const char *const *sources, int32_t source_cnt, const char *target, bool has_sides, const char *why,
                          const char **names, char label[RP_TOPICS_LABEL_SIZE], struct rp_error *err)
 {
+        if (rp_topic_names_check(sources, (size_t)source_cnt, err) != RP_OK || rp_topic_name_check(target, err) != RP_OK)
+                return err->code;
         memcpy(names, sources, (size_t)source_cnt * sizeof(*names));
         qsort(names, (size_t)source_cnt, sizeof(*names), by_name);
         for (int32_t s = 0; s < source_cnt; s++) {
