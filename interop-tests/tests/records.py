@@ -62,14 +62,15 @@ def read(bootstrap, topic):
     """Everything that a read_committed reader sees, by partition and offset."""
     from confluent_kafka import Consumer, TopicPartition  # pylint: disable=import-outside-toplevel
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "judge", "isolation.level": "read_committed",
-                         "enable.auto.commit": False, "enable.partition.eof": True, "auto.offset.reset": "error"})
+                         "enable.auto.commit": False, "enable.partition.eof": True, "auto.offset.reset": "error",
+                         "fetch.wait.max.ms": 10})  # an end shows only in an answer without records, which waits that long
     try:
         partitions = list(consumer.list_topics(topic, 30).topics[topic].partitions)
         starts = [watermarks(consumer, topic, p)[0] for p in partitions]
         consumer.assign([TopicPartition(topic, p, start) for p, start in zip(partitions, starts)])
         found, ended = [], set()
         while len(ended) < len(partitions):
-            for message in consumer.consume(10000, 1):
+            for message in consumer.consume(10000, 0.05):
                 if message.error():
                     ended.add(message.partition())
                     assert message.error().name() == "_PARTITION_EOF", message.error()
