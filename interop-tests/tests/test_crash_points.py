@@ -1,9 +1,10 @@
-"""A rewrite dies at every place where its state changes, and is taken up again: each time the outcome is the same.
+"""A job dies at every place where its state changes, and is taken up again: each time the outcome is the same.
 
 The places are compiled into a build of its own (repartition/src/crash.h); other builds do not have them.
 """
 
 import collections
+import copy
 import os
 import signal
 import subprocess
@@ -11,16 +12,27 @@ import time
 
 import pytest
 from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
 from records import end_offsets, java_partition, read, sequences
 from support import ROOT, environment, run, unique
+from test_follow import START_MS, assert_mended, await_lag_zero, holders, job_of, place_job, wrong_partition
+from test_repair import COUNT, assert_copied, is_own_tombstone, origin_of, put, recount, wrong
 
 BUILD = ROOT / "build-crash"
 PARTITIONS, TARGET_PARTITIONS, RECORDS = 4, 6, 1200
-AT_ONCE = 12
-# Those that a run comes by which nothing happens to. ("look" is for trouble, "abort" and "hold" are for other jobs.)
-PLACES = {f"{what}, {when}" for when in ("before", "after")
-          for what in ("recover", "bounds", "read", "take", "begin", "append", "commit", "create target", "init transactions",
-                       "send offsets", "end transaction")} | {"append, between"}
+AT_ONCE = 16
+
+
+def around(*names):
+    return {f"{name}, {when}" for name in names for when in ("before", "after")}
+
+
+# Those that a run comes by which nothing happens to. ("look" and "abort" are for trouble.)
+OF_ALL = around("recover", "read", "take", "begin", "append", "commit", "init transactions", "send offsets", "end transaction") | {
+    "append, between"}
+PLACES = OF_ALL | around("bounds", "create target")
+OF_A_REPAIR = OF_ALL | around("bounds", "hold", "take over", "write") | {"write, between", "judge, after", "pass, after"}
+OF_FOLLOW = OF_ALL | around("leave", "look") | {"judge, before"}
 OF_A_COMMIT = [f"{what}, {when}" for what in ("append", "commit", "send offsets", "end transaction") for when in ("before", "after")]
 OF_NEW_STARTS = ("recover, before", "init transactions, before", "init transactions, after", "recover, after", "bounds, after",
                  "read, after", "begin, after")
@@ -67,59 +79,73 @@ def other(kafka):
 class Life:
     """A job of its own, from its first death to its end."""
 
-    def __init__(self, program, kafka, sources, *deaths):
-        self.program, self.kafka, self.sources, self.deaths = program, kafka, sources, deaths
-        self.target = unique("crash-target")
-        self.process = None
-
-    def start(self, **env):
+    def __init__(self, program, kafka, args, *deaths):
         # Small transactions: each place is come by often.
-        command = [self.program, "rewrite", *self.sources, self.target, "--partitions", TARGET_PARTITIONS, "-b",
-                   self.kafka.bootstrap, "--execute", "--quiet", "--transaction-ms", 20, "-X", "linger.ms=0",
-                   "-X", "queue.buffering.max.messages=50"]
-        self.process = subprocess.Popen([str(arg) for arg in command], env=environment(env), stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, text=True)
+        self.command = [program, *args, "-b", kafka.bootstrap, "--execute", "--quiet", "--transaction-ms", 20,
+                        "-X", "linger.ms=0", "-X", "queue.buffering.max.messages=50"]
+        self.kafka, self.deaths, self.process = kafka, deaths, None
+
+    def start(self, *more, **env):
+        self.process = subprocess.Popen([str(arg) for arg in (*self.command, *more)], env=environment(env),
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def ended(self):
         out, err = self.process.communicate(timeout=120)
-        return self.process.returncode, out + err
+        return self.process.returncode, (out + err).decode()
 
 
-def all_at_once(lives, **env):
+class Rewrite(Life):
+    def __init__(self, program, kafka, sources, *deaths):
+        self.sources, self.target = sources, unique("crash-target")
+        super().__init__(program, kafka, ["rewrite", *sources, self.target, "--partitions", TARGET_PARTITIONS], *deaths)
+
+
+def all_at_once(lives, *args, **env):
     """Starts them, some at a time. @returns how each ended."""
     ended = []
     for first in range(0, len(lives), AT_ONCE):
         group = lives[first:first + AT_ONCE]
         for life in group:
-            life.start(**{name: value(life) for name, value in env.items()})
+            life.start(*args, **{name: value(life) for name, value in env.items()})
         ended += [life.ended() for life in group]
     return ended
 
 
-def test_whatever_it_dies_of(kafka, program, source, tmp_path):
-    undisturbed = Life(program, kafka, [source])
-    undisturbed.start(KR_CRASH_LIST=str(tmp_path / "places"))
-    assert undisturbed.ended()[0] == 0
+def let_die(lives, *args):
+    """Each of its deaths, one after the other."""
+    for which in range(max(len(life.deaths) for life in lives)):
+        dying = [life for life in lives if len(life.deaths) > which]
+        for life, (rc, text) in zip(dying, all_at_once(dying, *args, KR_CRASH_AT=lambda life, n=which: life.deaths[n])):
+            assert rc == -signal.SIGKILL, (life.deaths, rc, text)
+
+
+def hits_of(life, tmp_path, *args, rc=0):
+    """How often an undisturbed life comes by each place."""
+    life.start(*args, KR_CRASH_LIST=str(tmp_path / "places"))
+    ended = life.ended()
+    assert ended[0] == rc, ended
     hits = collections.Counter((tmp_path / "places").read_text().splitlines())
+    (tmp_path / "places").unlink()
+    return hits
+
+
+def test_whatever_it_dies_of(kafka, program, source, tmp_path):
+    hits = hits_of(Rewrite(program, kafka, [source]), tmp_path)
     assert set(hits) == PLACES
 
-    lives = [Life(program, kafka, [source], f"{place}:{hits[place] // 3 + 1}") for place in sorted(PLACES)]
-    lives += [Life(program, kafka, [source], "end transaction, before:3", f"{place}:1") for place in OF_NEW_STARTS]
+    lives = [Rewrite(program, kafka, [source], f"{place}:{hits[place] // 3 + 1}") for place in sorted(PLACES)]
+    lives += [Rewrite(program, kafka, [source], "end transaction, before:3", f"{place}:1") for place in OF_NEW_STARTS]
     live(kafka, lives)
 
 
 def test_whatever_it_dies_of_with_two_sources(kafka, program, source, other):
     """Where what is stored is of two topics; all other places do not know of them."""
-    live(kafka, [Life(program, kafka, [source, other], f"{place}:3") for place in OF_A_COMMIT])
+    live(kafka, [Rewrite(program, kafka, [source, other], f"{place}:3") for place in OF_A_COMMIT])
 
 
 def live(kafka, lives):
     """Each to its deaths, then to its end: the outcome is that of an undisturbed one, and stays."""
-    for which in range(2):
-        dying = [life for life in lives if len(life.deaths) > which]
-        for life, (rc, text) in zip(dying, all_at_once(dying, KR_CRASH_AT=lambda life, n=which: life.deaths[n])):
-            assert rc == -signal.SIGKILL, (life.deaths, rc, text)
-
+    let_die(lives)
     want = sorted(map(repr, (r.content for source in lives[0].sources for r in read(kafka.bootstrap, source))))
     assert len(want) == RECORDS * len(lives[0].sources)
     for life, (rc, text) in zip(lives, all_at_once(lives)):
@@ -133,6 +159,169 @@ def live(kafka, lives):
     before = [end_offsets(kafka.bootstrap, life.target) for life in lives]
     assert all(rc == 0 for rc, _ in all_at_once(lives))
     assert [end_offsets(kafka.bootstrap, life.target) for life in lives] == before
+
+
+# ---------------------------------------------------------------- within a topic
+
+
+def create_all(kafka, name, count, **config):
+    """So many topics at once, each of COUNT partitions."""
+    names = [unique(name) for _ in range(count)]
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
+    config = {setting.replace("_", "."): value for setting, value in config.items()}
+    for made in admin.create_topics([NewTopic(topic, COUNT, 1, config=config) for topic in names]).values():
+        made.result(60)
+    return names
+
+
+def to_repair():
+    """As put() takes them: keys whose records are all misplaced, older than right ones, split, and right."""
+    records = []
+    for i in range(60):
+        key = b"moved-%d" % i
+        records += [(wrong(key), key, b"old", START_MS + i), (wrong(key), key, b"new", START_MS + 100 + i, [("n", b"%d" % i)])]
+    for i in range(15):
+        key, split = b"stale-%d" % i, b"split-%d" % i
+        records += [(wrong(key), key, b"old", START_MS + i), (None, key, b"right", START_MS + 200),
+                    (wrong(split, 1), split, b"a", START_MS + i), (wrong(split, 2), split, b"b", START_MS + 300),
+                    (None, b"right-%d" % i, b"right", START_MS + i)]
+    return records
+
+
+class Repair(Life):
+    def __init__(self, program, kafka, topic, *deaths):
+        super().__init__(program, kafka, ["repair", topic, "--throttle-records", 500], *deaths)
+        self.topic = topic
+
+
+@pytest.mark.parametrize("places", [OF_A_REPAIR, set(OF_A_COMMIT)], ids=["with marks, then tombstones", "without marks"])
+def test_a_repair_whatever_it_dies_of(kafka, program, places, tmp_path):
+    is_marked = places == OF_A_REPAIR
+    topics = create_all(kafka, "crash-repair", 1 + len(places), cleanup_policy="compact")
+    for topic in topics:
+        put(kafka.bootstrap, topic, to_repair())
+    before = read(kafka.bootstrap, topics[0])
+    classes = recount(before, topics[0])
+    undisturbed = Repair(program, kafka, topics.pop())
+    lives = [Repair(program, kafka, topic) for topic in topics]
+
+    def go_through(*args):
+        hits = hits_of(undisturbed, tmp_path, *args)
+        assert set(hits) == OF_A_REPAIR
+        for life, place in zip(lives, sorted(places)):
+            life.deaths = (f"{place}:{hits[place] // 3 + 1}",)
+        let_die(lives, *args)
+        for _ in range(2):  # the second time, nothing is written
+            ends = [end_offsets(kafka.bootstrap, life.topic) for life in lives]
+            for life, (rc, text) in zip(lives, all_at_once(lives, *args)):
+                assert rc == 0, (life.deaths, text)
+        assert [end_offsets(kafka.bootstrap, life.topic) for life in lives] == ends
+
+    go_through(*["--mark"] * is_marked)
+    for life in lives:
+        after = read(kafka.bootstrap, life.topic)
+        assert len(assert_copied(before, after, life.topic, classes, {"safe"})) == 120, life.deaths
+        assert sum(origin_of(record, life.topic) is not None for record in after) == 120 * is_marked, life.deaths
+    if not is_marked:
+        return
+    go_through("--tombstones")
+    covered = {(key, wrong(key)) for _, key, *_ in to_repair() if key.startswith((b"moved", b"stale"))}
+    for life in lives:
+        after = read(kafka.bootstrap, life.topic)
+        tombstones = [(record.key, record.partition) for record in after if is_own_tombstone(record)]
+        assert len(tombstones) == len(covered) and set(tombstones) == covered, life.deaths
+        assert_copied(before, [record for record in after if not is_own_tombstone(record)], life.topic, classes, {"safe"})
+
+
+# ---------------------------------------------------------------- follow
+
+
+class Follow(Life):
+    """Its sessions and transactions are short: whoever comes next waits for their end."""
+
+    def __init__(self, program, kafka, source, target, *deaths):
+        to = (target, "--partitions", TARGET_PARTITIONS) if target else ()
+        super().__init__(program, kafka, [
+            "follow", source, *to, "--from", "earliest", "--throttle-records", 2000, *(
+                arg for setting in ("session.timeout.ms=2000", "heartbeat.interval.ms=200", "transaction.timeout.ms=2500",
+                                    "message.timeout.ms=2000", "fetch.message.max.bytes=500") for arg in ("-X", setting))], *deaths)
+        self.source, self.target = source, target
+        self.job = job_of(source, target) if target else place_job(source)
+        self.death = ""
+
+    def start(self, *more, **env):
+        super().start(*more, **env)
+        self.death = env.get("KR_CRASH_AT", "")
+
+    @property
+    def running(self):
+        return [self.process]
+
+    def ended(self):
+        if not self.death or self.death.startswith("leave"):
+            await_lag_zero(self.kafka.bootstrap, self.source, self.job, daemons=self)
+            self.process.send_signal(signal.SIGTERM)
+        return super().ended()
+
+
+def fill_followed(kafka, topics):
+    p = Producer({"bootstrap.servers": kafka.bootstrap, "linger.ms": 5, "batch.num.messages": 20, "enable.idempotence": True})
+    for topic in topics:
+        for i in range(400):
+            key = b"key-%d" % (i % 30)
+            p.produce(topic, key=key, value=b"%d" % i, timestamp=START_MS + i, headers=[("n", b"%d" % i)],
+                      partition=(java_partition if i % 30 % 3 == 0 else wrong_partition)(key, COUNT))
+    assert p.flush(60) == 0
+
+
+def assert_followed(lives):
+    for life, (rc, text) in zip(lives, all_at_once(lives)):
+        assert rc == 128 + signal.SIGTERM, (life.deaths, text)
+    for life in lives:
+        found = read(life.kafka.bootstrap, life.target or life.source)
+        if not life.target:
+            misplaced, right = assert_mended(found, COUNT)
+            assert (len(misplaced), len(right)) == (400 - 134, 400), life.deaths
+            continue
+        assert sorted(map(repr, (r.content for r in found))) == sorted(
+            map(repr, (r.content for r in read(life.kafka.bootstrap, life.source)))), life.deaths
+        assert all(r.partition == java_partition(r.key, TARGET_PARTITIONS) for r in found), life.deaths
+        for sequence in sequences(found).values():
+            numbers = [int(value) for _, value, _, _ in sequence]
+            assert numbers == sorted(numbers), life.deaths
+
+
+@pytest.mark.parametrize("in_place", [True, False], ids=["in place", "into another topic"])
+def test_follow_whatever_it_dies_of(kafka, program, tmp_path, in_place):
+    places = sorted(OF_FOLLOW if in_place else OF_FOLLOW | around("create target"))
+    sources = create_all(kafka, "crash-follow", len(places) + 3 if in_place else 1)
+    fill_followed(kafka, sources)
+
+    def follow(*deaths):
+        return Follow(program, kafka, sources.pop() if in_place else sources[0], None if in_place else unique("followed"), *deaths)
+
+    hits = hits_of(follow(), tmp_path, rc=128 + signal.SIGTERM)
+    assert set(hits) - around("hold") == set(places)
+    lives = [follow(f"{place}:{hits[place] // 3 + 1}") for place in places]
+    let_die(lives)
+    # While they give partitions back to somebody who has come.
+    leaving = [follow(f"{place}:1") for place in sorted(around("release"))]
+    for life in leaving:
+        life.start(KR_CRASH_AT=life.deaths[0])
+    heirs = [copy.copy(life) for life in leaving]
+    for life, heir in zip(leaving, heirs):
+        while not holders(kafka, life.job):
+            assert life.process.poll() is None, life.ended()
+            time.sleep(0.05)
+        heir.start()
+    for life in leaving:
+        assert life.ended()[0] == -signal.SIGKILL, life.deaths
+    for heir in heirs:
+        assert heir.ended()[0] == 128 + signal.SIGTERM, heir.deaths
+    assert_followed(lives + leaving)
+
+
+# ---------------------------------------------------------------- elsewhere
 
 
 def test_other_builds_cannot_be_made_to_die(kafka, source, repartition):

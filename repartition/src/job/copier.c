@@ -123,10 +123,11 @@ static void look_around(struct loop *loop, struct rp_copy_answer *answer)
 }
 
 #ifdef RP_CRASH_POINTS
-static const char *const names[] = { [RP_COPY_LOOK] = "look",     [RP_COPY_RECOVER] = "recover", [RP_COPY_BOUNDS] = "bounds",
-                                     [RP_COPY_READ] = "read",     [RP_COPY_TAKE] = "take",       [RP_COPY_BEGIN] = "begin",
-                                     [RP_COPY_APPEND] = "append", [RP_COPY_COMMIT] = "commit",   [RP_COPY_ABORT] = "abort",
-                                     [RP_COPY_HOLD] = "hold" };
+const char *const rp_copier_crash_names[] = {
+        [RP_COPY_LOOK] = "look",     [RP_COPY_RECOVER] = "recover", [RP_COPY_BOUNDS] = "bounds",   [RP_COPY_READ] = "read",
+        [RP_COPY_TAKE] = "take",     [RP_COPY_BEGIN] = "begin",     [RP_COPY_APPEND] = "append",   [RP_COPY_COMMIT] = "commit",
+        [RP_COPY_ABORT] = "abort",   [RP_COPY_RELEASE] = "release", [RP_COPY_HOLD] = "hold",
+};
 #endif
 
 static rp_err_t run(struct loop *loop)
@@ -141,9 +142,9 @@ static rp_err_t run(struct loop *loop)
                         job->settled(job->arg, action.fate == RP_COPY_COMMITTED);
                 if (action.what == RP_COPY_END)
                         break;
-                RP_CRASH_POINT(names[action.what], "before");
+                RP_CRASH_POINT(rp_copier_crash_names[action.what], "before");
                 answer = perform(loop, &action);
-                RP_CRASH_POINT(names[action.what], "after");
+                RP_CRASH_POINT(rp_copier_crash_names[action.what], "after");
                 if (answer.code == RP_OK && !answer.needs_transaction &&
                     (action.what == RP_COPY_READ || action.what == RP_COPY_APPEND || action.what == RP_COPY_HOLD ||
                      (action.what == RP_COPY_TAKE && !answer.cnt)))

@@ -61,4 +61,9 @@ struct rp_copier {
  */
 rp_err_t rp_copier_run(const struct rp_copier *copier, struct rp_copy_stats *stats, struct rp_error *err);
 
+#ifdef RP_CRASH_POINTS
+/** What the actions are called among the places to die at, by rp_copy_do_t; job/follow.c has the same ones. */
+extern const char *const rp_copier_crash_names[];
+#endif
+
 #endif

@@ -1,6 +1,7 @@
 #include "job/follow.h"
 
 #include "clock.h"
+#include "crash.h"
 #include "job/copier.h"
 
 #include <stdlib.h>
@@ -118,6 +119,7 @@ static rp_err_t judge(struct loop *loop)
                 loop->verdicts = grown;
                 loop->verdict_cap = cnt;
         }
+        RP_CRASH_POINT("judge", "before");
         return loop->job->judge(loop->job->arg, loop->event.records, cnt, loop->verdicts, loop->err);
 }
 
@@ -144,6 +146,7 @@ static void append(struct loop *loop, struct rp_copy_answer *answer)
                                 rec = loop->job->dress(loop->job->arg, rec);
                         answer->code = rec ? sink->ops->append(sink, rec, to, loop->err)
                                            : rp_fail(loop->err, RP_ERR_FATAL, "out of memory");
+                        RP_CRASH_POINT("append", "between");
                 } else if (to == RP_REFUSE) {
                         answer->code = loop->err->code;
                 }
@@ -293,7 +296,9 @@ static rp_err_t run(struct loop *loop)
                         job->settled(job->arg, action.fate == RP_COPY_COMMITTED);
                 if (action.what == RP_COPY_END)
                         break;
+                RP_CRASH_POINT(rp_copier_crash_names[action.what], "before");
                 answer = perform(loop, &action);
+                RP_CRASH_POINT(rp_copier_crash_names[action.what], "after");
                 if (is_between(&action, &answer))
                         look_around(loop, &answer);
                 action = rp_copy_answer(&loop->copy, &answer);
@@ -325,7 +330,9 @@ rp_err_t rp_follow_run(const struct rp_follow *follow, struct rp_copy_stats *sta
                 rc = run(&loop);
         if (rp_copy_is_open(&loop.copy))
                 follow->sink->ops->abort(follow->sink, &ignored); /* committed readers of the target need not wait for it */
+        RP_CRASH_POINT("leave", "before");
         follow->group->ops->leave(follow->group, LEAVE_MS);
+        RP_CRASH_POINT("leave", "after");
         if (rc == RP_OK) {
                 look_at_self(&loop);
                 follow->tick(follow->arg, &loop.status, &ignored);

@@ -1,6 +1,7 @@
 #include "job/follow_plan.h"
 
 #include "clock.h"
+#include "crash.h"
 #include "io/kafka_group.h"
 #include "io/kafka_source.h"
 #include "job/prepare.h"
@@ -225,11 +226,16 @@ rp_err_t rp_follow_plan(struct rp_follow_plan *plan, const struct rp_follow_plan
 rp_err_t rp_follow_plan_create(const struct rp_follow_plan *plan, const struct rp_follow_plan_config *config,
                                struct rp_error *err)
 {
+        rp_err_t rc;
+
         if (plan->target_exists)
                 return RP_OK;
+        RP_CRASH_POINT("create target", "before");
         /* Several instances are started at once; whoever is not the first finds it there. */
-        return rp_cluster_create(rp_kafka_source_client(plan->source), config->target, plan->partition_cnt,
-                                 plan->replication_factor, &plan->settings, config->timeout_ms, err);
+        rc = rp_cluster_create(rp_kafka_source_client(plan->source), config->target, plan->partition_cnt,
+                               plan->replication_factor, &plan->settings, config->timeout_ms, err);
+        RP_CRASH_POINT("create target", "after");
+        return rc;
 }
 
 /* ---- where to begin ------------------------------------------------------------------------------------------------- */

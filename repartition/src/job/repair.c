@@ -1,5 +1,6 @@
 #include "job/repair.h"
 
+#include "crash.h"
 #include "decide/note.h"
 #include "decide/repair_pass.h"
 #include "io/reader.h"
@@ -417,6 +418,7 @@ static rp_err_t run_pass(struct run *run, struct rp_error *err)
         const struct rp_repair_job *job = run->job;
         rp_err_t rc = judge(run, err);
 
+        RP_CRASH_POINT("judge", "after");
         if (rc != RP_OK || run->report->is_stopped)
                 return rc;
         if (job->check)
@@ -425,7 +427,11 @@ static rp_err_t run_pass(struct run *run, struct rp_error *err)
                 return rc;
         if (run->report->unstable.exists)
                 return fail_unstable(run, err);
-        return pending_now(run) || run->is_resumed_pass ? write_pass(run, err) : RP_OK;
+        if (!pending_now(run) && !run->is_resumed_pass)
+                return RP_OK;
+        rc = write_pass(run, err);
+        RP_CRASH_POINT("pass", "after");
+        return rc;
 }
 
 static bool renew(struct run *run)
@@ -478,7 +484,9 @@ static rp_err_t take_over(struct run *run, struct rp_error *err)
 
         if (!rp_progress_init(&progress, job->source->partition_cnt))
                 return out_of_memory(err);
+        RP_CRASH_POINT("take over", "before");
         rc = job->sink->ops->recover(job->sink, &progress, err);
+        RP_CRASH_POINT("take over", "after");
         if (rc == RP_OK && job->await_stable)
                 rc = job->await_stable(job->arg, STABLE_BEFORE_MS, err);
         if (rc == RP_OK)

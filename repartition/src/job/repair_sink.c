@@ -1,5 +1,6 @@
 #include "job/repair_sink.h"
 
+#include "crash.h"
 #include "decide/note.h"
 #include "io/reader.h"
 
@@ -229,6 +230,7 @@ static rp_err_t write_held(struct repair_sink *sink, struct rp_error *err)
                         continue;
                 rp_repair_append(sink->config.repair, &held->rec);
                 rc = inner->ops->append(inner, &held->rec, held->to, err);
+                RP_CRASH_POINT("write", "between");
                 sink->tried++;
                 sink->tried_bytes += held->rec.key_len + held->rec.value_len;
         }
@@ -241,8 +243,10 @@ static rp_err_t try_commit(struct repair_sink *sink, const struct rp_mark *marks
         bool is_overtaken = false;
         rp_err_t rc = look(sink, &is_overtaken, err);
 
+        RP_CRASH_POINT("write", "before");
         for (int i = 0; rc == RP_OK && i < TRIES_MAX; i++) {
                 rc = write_held(sink, err);
+                RP_CRASH_POINT("write", "after");
                 if (rc == RP_OK && sink->tried)
                         rc = look(sink, &is_overtaken, err);
                 if (rc == RP_OK && sink->config.unchanged)
