@@ -546,6 +546,38 @@ static void test_stop_keeps_progress(void **state)
         memory_cluster_release(&cluster);
 }
 
+/* What comes in a later pass is behind all of the pass before, whatever its time: no partition's times run backwards by that. */
+static void test_only_times_that_run_backwards_in_a_partition_are_counted(void **state)
+{
+        struct memory_topic topic;
+        struct memory_cluster cluster;
+        unsigned left = 3;
+
+        (void)state;
+        random_state = 5;
+        memory_topic_init(&topic, SOURCE_CNT);
+        memory_cluster_init(&cluster, SOURCE_CNT, TARGET_CNT);
+        for (int i = 0; i < 50; i++)
+                add(&topic, 0, 1000 + i);
+        add(&topic, 1, 1000);
+        assert_int_equal(run_as("host/1", "job", &topic, &cluster, NULL, stop_at, &left), RP_OK);
+        assert_true(report.is_stopped && report.records < 50);
+        for (int i = 0; i < 10; i++)
+                add(&topic, 1, 1001 + i); /* older than partition 0's last, for the next pass */
+        assert_int_equal(run(&topic, &cluster, NULL), RP_OK);
+        assert_int_equal(report.passes, 2);
+        assert_int_equal(report.unordered, 0);
+
+        add(&topic, 1, 5000);
+        add(&topic, 1, 1500);
+        add(&topic, 0, 1400); /* not older than what partition 0 has */
+        add(&topic, 1, 4999);
+        assert_int_equal(run(&topic, &cluster, NULL), RP_OK);
+        assert_int_equal(report.unordered, 2);
+        memory_topic_release(&topic);
+        memory_cluster_release(&cluster);
+}
+
 static void test_refuses_progress_of_another_job(void **state)
 {
         struct memory_topic topic;
@@ -697,6 +729,7 @@ int main(void)
                 cmocka_unit_test(test_trouble_after_a_take_over_does_not_take_back),
                 cmocka_unit_test(test_lost_progress_is_no_progress),
                 cmocka_unit_test(test_stop_keeps_progress),
+                cmocka_unit_test(test_only_times_that_run_backwards_in_a_partition_are_counted),
                 cmocka_unit_test(test_refuses_progress_of_another_job),
                 cmocka_unit_test(test_says_when_the_source_lost_records),
                 cmocka_unit_test(test_several_topics_are_judged_each_by_its_own_count),

@@ -4,6 +4,8 @@
 #include "job/copier.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* What was decided since the last commit; becomes part of the report once it is committed. */
 struct tally {
@@ -15,7 +17,7 @@ struct run {
         struct rp_rewrite_report *report;
         int32_t target_cnt;
         struct tally tally;
-        int64_t newest_ms, settled_newest_ms; /* of the records decided on, and of those that are committed */
+        int64_t *newest_ms, *settled_newest_ms; /* by source partition: of the records decided on, and of those committed */
 };
 
 static int32_t decide(void *arg, const struct rp_record *rec, struct rp_error *err)
@@ -33,10 +35,10 @@ static int32_t decide(void *arg, const struct rp_record *rec, struct rp_error *e
                         partition, rec->offset, rp_source_topic(source, rec->partition), kr_strerror(to));
                 return RP_REFUSE;
         }
-        if (rec->timestamp_ms > run->newest_ms)
-                run->newest_ms = rec->timestamp_ms;
+        if (rec->timestamp_ms > run->newest_ms[rec->partition])
+                run->newest_ms[rec->partition] = rec->timestamp_ms;
         else
-                run->tally.unordered += rec->timestamp_ms >= 0 && rec->timestamp_ms < run->newest_ms;
+                run->tally.unordered += rec->timestamp_ms >= 0 && rec->timestamp_ms < run->newest_ms[rec->partition];
         if (!rec->key) {
                 run->tally.keyless++;
                 return to;
@@ -52,15 +54,16 @@ static int32_t decide(void *arg, const struct rp_record *rec, struct rp_error *e
 static void settled(void *arg, bool is_committed)
 {
         struct run *run = arg;
+        size_t newest_size = (size_t)run->job->source->partition_cnt * sizeof(*run->newest_ms);
 
         if (is_committed) {
                 run->report->keyless += run->tally.keyless;
                 run->report->moved += run->tally.moved;
                 run->report->misplaced += run->tally.misplaced;
                 run->report->unordered += run->tally.unordered;
-                run->settled_newest_ms = run->newest_ms;
+                memcpy(run->settled_newest_ms, run->newest_ms, newest_size);
         }
-        run->newest_ms = run->settled_newest_ms;
+        memcpy(run->newest_ms, run->settled_newest_ms, newest_size);
         run->tally = (struct tally){ 0 };
 }
 
@@ -92,8 +95,10 @@ static bool tick(void *arg, const struct rp_copy_stats *stats, uint64_t done, ui
 rp_err_t rp_rewrite_run(const struct rp_rewrite *rewrite, struct rp_rewrite_report *report, struct rp_error *err)
 {
         int32_t pin = kr_rule_partitions(rewrite->rule);
+        size_t source_cnt = (size_t)rewrite->source->partition_cnt;
         struct run run = { .job = rewrite, .report = report, .target_cnt = rewrite->sink->partition_cnt,
-                           .newest_ms = -1, .settled_newest_ms = -1 };
+                           .newest_ms = calloc(source_cnt, sizeof(int64_t)),
+                           .settled_newest_ms = calloc(source_cnt, sizeof(int64_t)) };
         struct rp_copier copier = {
                 .source = rewrite->source, .sink = rewrite->sink, .order = RP_READ_MERGED,
                 .config = { .identity = rewrite->identity, .by = rewrite->by, .asked = rewrite->asked,
@@ -110,8 +115,14 @@ rp_err_t rp_rewrite_run(const struct rp_rewrite *rewrite, struct rp_rewrite_repo
         *report = (struct rp_rewrite_report){
                 .misplaced_is_known = !pin || rp_topics_all_have(rewrite->source->topics, rewrite->source->partition_cnt, pin),
         };
-        rc = rp_copier_run(&copier, &stats, err);
-        report_stats(report, &stats);
+        if (run.newest_ms && run.settled_newest_ms) {
+                rc = rp_copier_run(&copier, &stats, err);
+                report_stats(report, &stats);
+        } else {
+                rc = rp_fail(err, RP_ERR_FATAL, "out of memory for %zu partitions", source_cnt);
+        }
         report->trouble = NULL;
+        free(run.newest_ms);
+        free(run.settled_newest_ms);
         return rc;
 }

@@ -19,8 +19,8 @@ struct rp_rewrite_report {
         uint64_t keyless;         /* of the records: without a key */
         uint64_t moved;           /* of the records: with a key, and another partition number than before */
         uint64_t misplaced;       /* of the records: not where the rule puts the key in the source */
-        uint64_t unordered;       /* of the records: older than one copied before them, since times run backwards in their
-                                     partition, and its order goes first */
+        uint64_t unordered;       /* of the records: older than one of their own partition that this run copied before them, so
+                                     that no merge can have both orders, and the partition's goes first */
         bool misplaced_is_known;  /* false when the rule is pinned to another count than the source has */
         uint64_t transactions;    /* committed */
         uint64_t rolled_back;     /* transactions that turned out void, their records were copied again */
