@@ -16,11 +16,13 @@ enum {
         CONNECT_MS = 10000, /* for the first answer of a cluster; a wrong address should not cost a minute */
         BATCH_MAX = 512,    /* messages taken out of the queue at once */
         ASK_MS = 5000,      /* of one question to the cluster, which is then asked again */
+        SETTLE_MS = 1000,   /* most that one wait counts as silence (a process may have been stopped), and to ask why it is */
         SESSION_MS = 10000  /* a dead member's partitions wait for so long; so does its open transaction, a little longer */
 };
 
 struct lane {
-        int64_t next; /* offset that reading goes on at */
+        int64_t next;     /* offset that reading goes on at */
+        int64_t stuck_at; /* the same when check_silence() last found that more was there; -1: that nothing was */
         bool is_held;
 };
 
@@ -41,6 +43,7 @@ struct kafka_group {
         rp_group_what_t pending_what;
         bool is_pending, is_leaving;
         bool has_joined, was_assigned; /* asked to join; got an assignment, be it an empty one */
+        int64_t quiet_ms;         /* how long nothing was there to read, since check_silence() last asked why */
         int64_t unknown_since_ms; /* when the topic first seemed to be gone; 0: it is there */
         struct rp_error failure;  /* of a callback */
         int timeout_ms;
@@ -189,6 +192,9 @@ static rp_err_t take_error(struct kafka_group *group, const rd_kafka_message_t *
                 return rp_fail(err, RP_ERR_USAGE, "group \"%s\" has members of another kind: they share partitions by another "
                                "protocol than cooperative-sticky. Choose a group of your own by --job", group->name);
         default:
+                if (rp_err_from_kafka(message->err) != RP_ERR_RETRY && is_held(group, message->partition))
+                        return rp_message_fail(err, &group->client, message, group->topic, message->partition,
+                                               group->lanes[message->partition].next);
                 if (rp_err_from_kafka(message->err) != RP_ERR_RETRY) {
                         rp_fail(err, rp_err_from_kafka(message->err), "group \"%s\" cannot read topic \"%s\": %s",
                                 group->name, group->topic, reason);
@@ -222,9 +228,11 @@ static rp_err_t hand_out(struct kafka_group *group, struct rp_group_event *event
                         drop(group, group->at);
                         if (rc != RP_OK || event->partition >= 0)
                                 break;
-                } else if (message && is_held(group, message->partition) &&
-                           message->offset >= group->lanes[message->partition].next) {
+                } else if (message && is_held(group, message->partition)) {
                         lane = &group->lanes[message->partition];
+                        rc = rp_message_check_offset(err, &group->client, message, group->topic, message->partition, lane->next);
+                        if (rc != RP_OK)
+                                break;
                         if (!event->cnt++)
                                 first = group->at;
                         *rec = rp_message_view(&group->messages[group->at]);
@@ -260,6 +268,42 @@ static rp_err_t check_topic(struct kafka_group *group, struct rp_error *err)
                 return rp_fail(err, RP_ERR_USAGE, "topic \"%s\" does not exist any more", group->topic);
         group->unknown_since_ms = 0;
         return RP_OK;
+}
+
+/*
+ * A broker that cannot make sense of its log answers that there is nothing, for ever. So when nothing has come for long, the
+ * ends are asked for; a partition that has more, as it had the time before, and gave none of it, cannot be read. Brokers that
+ * do not answer are waited for.
+ */
+static rp_err_t check_silence(struct kafka_group *group, int64_t waited_ms, struct rp_error *err)
+{
+        rd_kafka_topic_partition_list_t *list;
+        struct rp_error ignored;
+        rp_err_t rc = RP_OK;
+        bool is_answered;
+
+        group->quiet_ms += waited_ms < SETTLE_MS ? waited_ms : SETTLE_MS;
+        if (group->quiet_ms < group->timeout_ms)
+                return RP_OK;
+        group->quiet_ms = 0;
+        list = rd_kafka_topic_partition_list_new(group->lane_cnt);
+        for (int32_t p = 0; p < group->lane_cnt; p++)
+                if (is_held(group, p))
+                        rd_kafka_topic_partition_list_add(list, group->topic, p);
+        is_answered = list->cnt &&
+                      rp_offsets_list(&group->client, group->topic, RP_TIME_LATEST, SETTLE_MS, list, &ignored) == RP_OK;
+        for (int i = 0; i < list->cnt; i++) {
+                struct lane *lane = &group->lanes[list->elems[i].partition];
+                bool has_more = is_answered && list->elems[i].offset > lane->next;
+
+                if (rc == RP_OK && has_more && lane->stuck_at == lane->next)
+                        rc = rp_fail(err, RP_ERR_INCOMPLETE, "partition %" PRId32 " of topic \"%s\" gave nothing for %d s at offset "
+                                     "%" PRId64 " of %" PRId64 ": is the leader's log damaged there?", list->elems[i].partition,
+                                     group->topic, group->timeout_ms / 1000, lane->next, list->elems[i].offset);
+                lane->stuck_at = has_more ? lane->next : -1;
+        }
+        rd_kafka_topic_partition_list_destroy(list);
+        return rc;
 }
 
 /* Rebalances, and what concerns the group as a whole. */
@@ -313,6 +357,7 @@ static rp_err_t group_serve(struct rp_group *base, int timeout_ms, struct rp_gro
 static rp_err_t group_poll(struct rp_group *base, int timeout_ms, struct rp_group_event *event, struct rp_error *err)
 {
         struct kafka_group *group = self(base);
+        int64_t began_ms;
         rp_err_t rc;
 
         *event = (struct rp_group_event){ .what = RP_GROUP_RECORDS, .partition = -1 };
@@ -323,7 +368,13 @@ static rp_err_t group_poll(struct rp_group *base, int timeout_ms, struct rp_grou
                 rc = take_news(group, 0, err);
                 if (rc != RP_OK)
                         return rc;
+                began_ms = rp_clock_ms();
                 group->cnt = group->is_pending ? 0 : take_batch(group, timeout_ms);
+                if (!group->cnt && !group->is_pending) {
+                        rc = check_silence(group, rp_clock_ms() - began_ms, err);
+                        if (rc != RP_OK)
+                                return rc;
+                }
         }
         /* Somebody else may have the partitions by now: no use to read on. */
         if (group->is_pending && group->pending_what == RP_GROUP_LOST)
@@ -416,8 +467,10 @@ static rp_err_t group_start(struct rp_group *base, const struct rp_mark *marks, 
         if (rc == RP_OK && assigned->cnt)
                 group->is_pending = false;
         for (size_t i = 0; rc == RP_OK && i < cnt; i++) {
-                if (marks[i].partition < group->lane_cnt)
+                if (marks[i].partition < group->lane_cnt) {
                         group->lanes[marks[i].partition].next = marks[i].next;
+                        group->lanes[marks[i].partition].stuck_at = -1;
+                }
         }
         for (int i = 0; rc == RP_OK && i < assigned->cnt; i++)
                 group->lanes[assigned->elems[i].partition].is_held = true;

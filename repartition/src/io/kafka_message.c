@@ -1,7 +1,10 @@
 #define RP_WITH_RDKAFKA
 #include "io/kafka_message.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
+
+#define DAMAGED "; the leader's log is damaged there: let another replica lead"
 
 struct rp_record rp_message_view(rd_kafka_message_t **slot)
 {
@@ -54,4 +57,29 @@ void rp_message_join_headers(const struct rp_header_pool *pool, struct rp_record
 {
         for (size_t i = 0, at = 0; i < cnt; at += records[i++].header_cnt)
                 records[i].headers = records[i].header_cnt ? &pool->items[at] : NULL;
+}
+
+rp_err_t rp_message_fail(struct rp_error *err, struct rp_client *client, const rd_kafka_message_t *message, const char *topic,
+                         int32_t partition, int64_t next)
+{
+        rp_fail(err, rp_err_from_kafka(message->err), "cannot read partition %" PRId32 " of topic \"%s\" at offset %" PRId64
+                ": %s%s", partition, topic, next, rd_kafka_message_errstr(message),
+                message->err == RD_KAFKA_RESP_ERR__BAD_MSG ? DAMAGED : "");
+        rp_client_needs(client, RP_RESOURCE_TOPIC, "Read", topic);
+        rp_client_append_right(client, message->err, err->text, sizeof(err->text));
+        return err->code;
+}
+
+rp_err_t rp_message_check_offset(struct rp_error *err, struct rp_client *client, const rd_kafka_message_t *message,
+                                 const char *topic, int32_t partition, int64_t next)
+{
+        int64_t low, high;
+
+        if (message->offset == next)
+                return RP_OK;
+        if (message->offset > next &&
+            (rd_kafka_get_watermark_offsets(client->rk, topic, partition, &low, &high) || high < 0 || message->offset < high))
+                return RP_OK;
+        return rp_fail(err, RP_ERR_INCOMPLETE, "cannot read partition %" PRId32 " of topic \"%s\" at offset %" PRId64
+                       ": offset %" PRId64 " came%s", partition, topic, next, message->offset, DAMAGED);
 }

@@ -24,6 +24,22 @@ rp_err_t rp_message_list_headers(struct rp_header_pool *pool, const rd_kafka_mes
 
 /** Once the batch is complete and the pool stays where it is. */
 void rp_message_join_headers(const struct rp_header_pool *pool, struct rp_record *records, size_t cnt);
+
+/**
+ * What came instead of a record ends the reading: says where, and what to do where that is known.
+ * @param message  an error
+ * @param next     the offset that reading had got to
+ * @returns rp_err_from_kafka() of the error
+ */
+rp_err_t rp_message_fail(struct rp_error *err, struct rp_client *client, const rd_kafka_message_t *message, const char *topic,
+                         int32_t partition, int64_t next);
+
+/**
+ * Whether a record can lie where it says. The first offset of a batch is outside its checksum: where damage has moved it,
+ * offsets go back, or to where the log has none yet, and records in between would be left out as if they were compacted.
+ */
+rp_err_t rp_message_check_offset(struct rp_error *err, struct rp_client *client, const rd_kafka_message_t *message,
+                                 const char *topic, int32_t partition, int64_t next);
 #endif
 
 #endif

@@ -257,14 +257,8 @@ static rp_err_t take_error(struct kafka_source *source, int32_t place, const rd_
                 /* Also seen for a while when brokers come and go; a deleted topic ends by the timeout. */
                 break;
         default:
-                if (rp_err_from_kafka(message->err) != RP_ERR_RETRY) {
-                        rp_fail(err, rp_err_from_kafka(message->err),
-                                "cannot read partition %" PRId32 " of topic \"%s\" at offset %" PRId64 ": %s",
-                                partition_of(source, place), topic, lane->next, rd_kafka_message_errstr(message));
-                        rp_client_needs(&source->client, RP_RESOURCE_TOPIC, "Read", topic);
-                        rp_client_append_right(&source->client, message->err, err->text, sizeof(err->text));
-                        return err->code;
-                }
+                if (rp_err_from_kafka(message->err) != RP_ERR_RETRY)
+                        return rp_message_fail(err, &source->client, message, topic, partition_of(source, place), lane->next);
         }
         snprintf(source->client.trouble, sizeof(source->client.trouble), "%s", rd_kafka_message_errstr(message));
         return RP_OK;
@@ -283,9 +277,12 @@ static rp_err_t take(struct kafka_source *source, int32_t place, size_t got, str
                         ; /* drop the rest */
                 } else if (message->err) {
                         rc = take_error(source, place, message, err);
+                } else if ((rc = rp_message_check_offset(err, &source->client, message, topic_of(source, place),
+                                                         partition_of(source, place), lane->next)) != RP_OK) {
+                        ; /* drop it, and the rest */
                 } else if (message->offset >= lane->end) {
                         lane->next = lane->end;
-                } else if (message->offset >= lane->next) {
+                } else {
                         lane->messages[lane->cnt] = message;
                         lane->records[lane->cnt] = rp_message_view(&lane->messages[lane->cnt]);
                         lane->records[lane->cnt].partition = place;
