@@ -19,6 +19,7 @@
 enum {
         ZERO_COPY_FROM = 2048, /* bytes of value: below, copying costs less than freeing the message in another thread */
         SERVE_EVERY = 256,     /* appended records between two looks at the delivery reports */
+        BATCH_BYTES = 1000000, /* librdkafka's batch.size */
         QUEUE_KBYTES_MIN = 8192,
         INIT_TRY_MS = 10000,
         PEEK_MS = 3000,        /* stored() is a look in passing; recover() has more patience */
@@ -172,13 +173,11 @@ static rp_err_t make_conf(struct kafka_sink *sink, rd_kafka_conf_t **out, struct
                                              "false", "topic.metadata.refresh.interval.ms", "10000", NULL };
         const struct rp_client_config *config = sink->config;
         rd_kafka_conf_t *conf = rp_client_conf(config, err);
-        int64_t batch = 131072, queue_kbytes;
+        int64_t queue_kbytes;
         rp_err_t rc;
 
         if (!conf)
                 return err->code;
-        if (sink->batch_bytes_max && sink->batch_bytes_max < batch)
-                batch = sink->batch_bytes_max;
         /* A record larger than the queue would never fit; the topic's limit counts it compressed. */
         queue_kbytes = 8 * sink->batch_bytes_max / 1024;
         if (queue_kbytes < QUEUE_KBYTES_MIN)
@@ -195,8 +194,9 @@ static rp_err_t make_conf(struct kafka_sink *sink, rd_kafka_conf_t **out, struct
         /* The topic's own limit judges records, not the client's, which would count before compression. */
         if (rc == RP_OK)
                 rc = rp_client_tune(conf, config, "message.max.bytes", 1000000000, err);
-        if (rc == RP_OK)
-                rc = rp_client_tune(conf, config, "batch.size", batch, err);
+        /* Otherwise librdkafka's own: smaller batches are more requests, a quarter more CPU for records of 10 KB. */
+        if (rc == RP_OK && sink->batch_bytes_max && sink->batch_bytes_max < BATCH_BYTES)
+                rc = rp_client_tune(conf, config, "batch.size", sink->batch_bytes_max, err);
         if (rc == RP_OK && sink->compression)
                 rc = rp_client_set(conf, "compression.type", sink->compression, err);
         if (rc == RP_OK)
