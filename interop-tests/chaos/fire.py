@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
-from records import end_offsets  # noqa: E402  pylint: disable=wrong-import-position
+from records import JOBS, end_offsets, is_stable, said_of  # noqa: E402  pylint: disable=wrong-import-position
 from selftold import Source  # noqa: E402  pylint: disable=wrong-import-position
 from support import BUILD, unique  # noqa: E402  pylint: disable=wrong-import-position
 from watch import Log, Reader, committed_progress, peak_kb  # noqa: E402  pylint: disable=wrong-import-position
@@ -27,16 +27,16 @@ class Broken(AssertionError):
 
 class Job:
     """
-    rewrite or follow SRC DST, run again and again, or repair and follow within one topic (target None). bootstrap: the way
-    that it takes, which may lead through a proxy.
+    rewrite or follow SRC DST, run again and again, or repair and follow within one topic (target None). where: the options for
+    the way that it takes, which may lead through a proxy.
     """
 
-    def __init__(self, source, target, target_partitions, bootstrap, library_path=None, args=(), command="rewrite"):
+    def __init__(self, source, target, target_partitions, where, library_path=None, args=(), command="rewrite"):
         self.command = command
         topics = [source.topic, target] if target else [source.topic]
         self.name = ".".join(["keyroute", *([] if command == "rewrite" else [command]), *topics])
         self.argv = [str(BUILD / "repartition"), command, *topics,
-                     "-b", bootstrap, "--execute", "--transaction-ms", "150", "--output", "json", *map(str, args)]
+                     *where, "--execute", "--transaction-ms", "150", "--output", "json", *map(str, args)]
         if target:
             self.argv += ["--partitions", str(target_partitions)]
         if command == "rewrite":
@@ -85,19 +85,28 @@ class Job:
 
 
 class Fire:
-    """What a scenario is made of. Use as a context; done() judges."""
+    """
+    What a scenario is made of. Use as a context; done() judges. cluster: of the target, and of the source unless that has a
+    source_cluster of its own. bootstrap: another way to the target's cluster
+    """
 
     def __init__(self, cluster, seed, count=20_000, partitions=(4, 7), is_aborting=False, library_path=None, bootstrap=None,
-                 job_args=(), records_per_s=4000, source_config=None, target_config=None, may_skip=False, command="rewrite"):
-        topic = cluster.create(unique("fire"), partitions[0], **(source_config or {}))
+                 job_args=(), records_per_s=4000, source_config=None, target_config=None, may_skip=False, command="rewrite",
+                 source_cluster=None):
+        source_cluster = source_cluster or cluster
+        topic = source_cluster.create(unique("fire"), partitions[0], **(source_config or {}))
         target = cluster.create(unique("image"), partitions[1], **(target_config or {}))
-        source = Source(cluster.bootstrap, topic, partitions[0], seed, is_aborting=is_aborting).fill(count)
-        job = Job(source, target, partitions[1], bootstrap or cluster.bootstrap, library_path,
-                  ("--throttle-records", records_per_s, *job_args), command)
+        source = Source(source_cluster.bootstrap, topic, partitions[0], seed, is_aborting=is_aborting).fill(count)
+        where = ("-b", bootstrap or cluster.bootstrap)
+        if source_cluster is not cluster:
+            where = ("-X", f"source.bootstrap.servers={source_cluster.bootstrap}", "-X", f"target.bootstrap.servers={where[1]}")
+        job = Job(source, target, partitions[1], where, library_path, ("--throttle-records", records_per_s, *job_args), command)
         self.begin(cluster, seed, source, job, Reader(cluster.bootstrap, target, partitions[1], seed, partitions[0],
                                                       may_skip=may_skip, is_merged=command == "rewrite"))
+        self.is_apart = source_cluster is not cluster
 
     def begin(self, cluster, seed, source, job, reader):
+        self.is_apart = False
         self.cluster, self.seed, self.random = cluster, seed, random.Random(seed)
         self.source, self.job, self.reader, self.target = source, job, reader, reader.topic
         self.source_partitions, self.target_partitions = source.partitions, reader.partitions
@@ -168,9 +177,20 @@ class Fire:
         """Too little is left for one more round to mean anything."""
         return self.reader.count + 4000 > self.to_copy
 
+    def progress(self):
+        """What is stored, by partition of the source, once no transaction is about to change it; -1: nothing."""
+        if not self.is_apart:
+            return committed_progress(self.cluster.bootstrap, self.source.topic, self.source_partitions, self.job.name)
+        deadline = time.monotonic() + CATCH_UP_S
+        while not is_stable(self.cluster.bootstrap, JOBS):
+            self.check(time.monotonic() < deadline, "the progress cannot be read")
+            time.sleep(0.2)
+        stored = said_of(self.cluster.bootstrap, self.job.name)[1]
+        return [stored.get((self.source.topic, p), {"next": -1})["next"] for p in range(self.source_partitions)]
+
     def settle(self):
         """With no job running: what is stored is what can be seen, no record more or less."""
-        progress = committed_progress(self.cluster.bootstrap, self.source.topic, self.source_partitions, self.job.name)
+        progress = self.progress()
         wanted = sum(sum(offset < progress[p] for offset in offsets) for p, offsets in enumerate(self.source.expected))
         self.reader.await_count(wanted, CATCH_UP_S)
         self.check(self.reader.count == wanted, f"the progress says {wanted} records, {self.reader.count} can be seen")

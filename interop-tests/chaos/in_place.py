@@ -44,7 +44,8 @@ class InPlace(Fire):
         topic = cluster.create(unique("mended"), PARTITIONS)
         self.stray_count = 0
         source = Source(cluster.bootstrap, topic, PARTITIONS, seed, home=self.home, has_split_keys=False)
-        job = Job(source, None, PARTITIONS, cluster.bootstrap, library_path, ("--throttle-records", 1500, *job_args), command)
+        job = Job(source, None, PARTITIONS, ("-b", cluster.bootstrap), library_path, ("--throttle-records", 1500, *job_args),
+                  command)
         self.begin(cluster, seed, source, job, Copies(cluster.bootstrap, topic, PARTITIONS, seed, PARTITIONS))
 
     def home(self, key):

@@ -86,16 +86,21 @@ def twins(cluster, seed, rounds, **options):
 
 
 def brokers(cluster, seed, rounds, is_hard=True, **options):
-    """One broker of three after the other is killed (or ended cleanly) and comes back, while one job runs all the time."""
+    """
+    One broker after the other is killed (or ended cleanly) and comes back, while one job runs all the time. With two clusters,
+    their brokers take turns.
+    """
+    clusters = [options["source_cluster"], cluster] if options.get("source_cluster") else [cluster]
+    all_of_them = [(c, number) for number in (1, 2, 3) for c in clusters if number <= len(c.bootstrap.split(","))]
     with Fire(cluster, seed, count=rounds * 12_000, partitions=(6, 9), records_per_s=1500, **options) as fire:
         process = fire.job.start()
         for turn in range(rounds):
-            broker = turn % 3 + 1
+            where, broker = all_of_them[turn % len(all_of_them)]
             fire.let_live(process, 100, 800)
             if is_hard:
-                cluster.kill(broker)
+                where.kill(broker)
                 time.sleep(fire.random.random() * 3)
-            cluster.restart(broker)
+            where.restart(broker)
             fire.count("brokers killed" if is_hard else "brokers restarted")
             fire.check_reader()
             if process.poll() is not None:

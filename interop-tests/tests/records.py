@@ -1,9 +1,12 @@
 """Records as an independent reader sees them, and Java's partitioner written down once more, to judge our tool by."""
 
 import ctypes
+import json
 import time
 from collections import defaultdict
 from typing import NamedTuple, Optional
+
+JOBS = "keyroute-jobs"
 
 
 class Record(NamedTuple):
@@ -134,3 +137,20 @@ def await_progress(bootstrap, topic, job, beyond, process, seconds=60):
         assert process.poll() is None, f"it ended with {process.returncode} at {progress}, before {beyond} was passed"
         assert time.monotonic() < deadline, f"no progress beyond {beyond} in {seconds} s"
         time.sleep(0.1)
+
+
+def said_of(bootstrap, job, jobs=JOBS):
+    """@returns the descriptor, the positions of two clusters, and the checkpoints in order, as they were written."""
+    descriptor, positions, checkpoints = None, {}, []
+    for record in read(bootstrap, jobs):
+        name, *rest = record.key.decode().split("|")
+        if name != job:
+            continue
+        value = json.loads(record.value)
+        if not rest:
+            descriptor = value
+        elif rest[0] == "progress":
+            positions[rest[1], int(rest[2])] = value
+        else:
+            checkpoints.append(value)
+    return descriptor, positions, checkpoints

@@ -109,3 +109,20 @@ def test_brokers_are_killed(cluster3):
 
 def test_leaders_move(cluster3):
     scenarios.leaders(cluster3, 114, 1)
+
+
+# ---------------------------------------------------------------- from one cluster into another
+
+
+@pytest.mark.parametrize("name", [OLD, NEW])
+def test_kill_9_between_two_clusters(cluster, cluster3, name):
+    assert scenarios.kills(cluster, 119, 3, source_cluster=cluster3, **library(name))["SIGKILL of the worker"] == 3
+
+
+@pytest.mark.parametrize("mode", ["delay", "drop"])
+def test_end_of_a_transaction_between_two_clusters_goes_astray(cluster, cluster3, mode):
+    assert scenarios.end_txn(cluster, 120, 1, mode, source_cluster=cluster3)[f"EndTxn: {mode}"] >= 1
+
+
+def test_brokers_of_two_clusters_are_killed(cluster, cluster3):
+    assert scenarios.brokers(cluster3, 121, 2, source_cluster=cluster)["brokers killed"] == 2

@@ -28,8 +28,8 @@ def around(*names):
 
 
 # Those that a run comes by which nothing happens to. ("look" and "abort" are for trouble.)
-OF_ALL = around("recover", "read", "take", "begin", "append", "commit", "init transactions", "send offsets", "end transaction") | {
-    "append, between"}
+OF_ALL = {"append, between"} | around("recover", "read", "take", "begin", "append", "commit", "init transactions", "send offsets",
+                                      "end transaction")
 PLACES = OF_ALL | around("bounds", "create target")
 OF_A_REPAIR = OF_ALL | around("bounds", "hold", "take over", "write") | {"write, between", "judge, after", "pass, after"}
 OF_FOLLOW = OF_ALL | around("leave", "look") | {"judge, before"}
@@ -241,10 +241,10 @@ class Follow(Life):
 
     def __init__(self, program, kafka, source, target, *deaths):
         to = (target, "--partitions", TARGET_PARTITIONS) if target else ()
-        super().__init__(program, kafka, [
-            "follow", source, *to, "--from", "earliest", "--throttle-records", 2000, *(
-                arg for setting in ("session.timeout.ms=2000", "heartbeat.interval.ms=200", "transaction.timeout.ms=2500",
-                                    "message.timeout.ms=2000", "fetch.message.max.bytes=500") for arg in ("-X", setting))], *deaths)
+        short = ("-X", "session.timeout.ms=2000", "-X", "heartbeat.interval.ms=200", "-X", "transaction.timeout.ms=2500",
+                 "-X", "message.timeout.ms=2000", "-X", "fetch.message.max.bytes=500")
+        args = ["follow", source, *to, "--from", "earliest", "--throttle-records", 2000, *short]
+        super().__init__(program, kafka, args, *deaths)
         self.source, self.target = source, target
         self.job = job_of(source, target) if target else place_job(source)
         self.death = ""
@@ -298,7 +298,8 @@ def test_follow_whatever_it_dies_of(kafka, program, tmp_path, in_place):
     fill_followed(kafka, sources)
 
     def follow(*deaths):
-        return Follow(program, kafka, sources.pop() if in_place else sources[0], None if in_place else unique("followed"), *deaths)
+        between = (sources.pop(), None) if in_place else (sources[0], unique("followed"))
+        return Follow(program, kafka, *between, *deaths)
 
     hits = hits_of(follow(), tmp_path, rc=128 + signal.SIGTERM)
     assert set(hits) - around("hold") == set(places)

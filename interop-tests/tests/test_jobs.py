@@ -1,39 +1,20 @@
 """What a job leaves in the topic of jobs, who may run it, two clusters, and topics that are not what they were."""
 
-import json
 import signal
 import socket
 import time
 
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
-from records import await_progress, end_offsets, read, stored_progress
+from records import await_progress, end_offsets, read, said_of, stored_progress
 from support import Librdkafka, unique
 from test_rewrite import MERGE, SLOW, assert_image, fill, job_of
 
-JOBS = "keyroute-jobs"
 
 
 @pytest.fixture
 def target():
     return unique("target")
-
-
-def said_of(bootstrap, job, jobs=JOBS):
-    """@returns the descriptor, the positions of two clusters, and the checkpoints in order, as they were written."""
-    descriptor, positions, checkpoints = None, {}, []
-    for record in read(bootstrap, jobs):
-        name, *rest = record.key.decode().split("|")
-        if name != job:
-            continue
-        value = json.loads(record.value)
-        if not rest:
-            descriptor = value
-        elif rest[0] == "progress":
-            positions[rest[1], int(rest[2])] = value
-        else:
-            checkpoints.append(value)
-    return descriptor, positions, checkpoints
 
 
 def replay(checkpoints):

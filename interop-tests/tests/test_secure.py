@@ -10,10 +10,9 @@ import time
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
-from records import end_offsets, java_partition, read, stored_progress
+from records import JOBS, end_offsets, java_partition, read, stored_progress
 from support import Librdkafka, unique
 
-JOBS = "keyroute-jobs"
 
 # SCRAM needs librdkafka 2.6.1 since Kafka 3.8.1, so each library logs in by what it can.
 LOGINS = [("tls", "old"), ("tls", "new"), ("mtls-alice", "old"), ("mtls-alice", "new"), ("plain-alice", "old"),
