@@ -152,6 +152,15 @@ rp_err_t rp_topic_id(struct rp_client *client, const char *topic, int timeout_ms
         return rc;
 }
 
+rp_err_t rp_job_end_fill(struct rp_job_end *end, struct rp_client *client, const char *topic, const char *cluster,
+                         int32_t partition_cnt, bool exists, int timeout_ms, struct rp_error *err)
+{
+        *end = (struct rp_job_end){ .partition_cnt = partition_cnt };
+        snprintf(end->topic, sizeof(end->topic), "%s", topic);
+        snprintf(end->cluster, sizeof(end->cluster), "%s", cluster);
+        return exists ? rp_topic_id(client, topic, timeout_ms, end->id, err) : RP_OK;
+}
+
 void rp_cluster_id(struct rp_client *client, int timeout_ms, char id[RP_CLUSTER_ID_SIZE])
 {
         char *text = rd_kafka_clusterid(client->rk, timeout_ms);

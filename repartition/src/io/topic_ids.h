@@ -36,6 +36,10 @@ rp_err_t rp_topic_watch_answer(struct rp_topic_watch *watch, int timeout_ms, cha
 rp_err_t rp_topic_id(struct rp_client *client, const char *topic, int timeout_ms, char id[RP_TOPIC_ID_SIZE],
                      struct rp_error *err);
 
+/** Fills an end of a job; the id only where there are ids, and the topic exists. @param cluster  its id, "" when not known */
+rp_err_t rp_job_end_fill(struct rp_job_end *end, struct rp_client *client, const char *topic, const char *cluster,
+                         int32_t partition_cnt, bool exists, int timeout_ms, struct rp_error *err);
+
 /** The cluster's own id; "" when no broker tells it within timeout_ms. */
 void rp_cluster_id(struct rp_client *client, int timeout_ms, char id[RP_CLUSTER_ID_SIZE]);
 

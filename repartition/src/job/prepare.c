@@ -351,27 +351,19 @@ static rp_err_t describe_job(struct rp_preparation *preparation, const struct rp
         struct rp_job_store *store = &preparation->store;
         rp_err_t rc = RP_OK;
 
-        *descriptor = (struct rp_job_descriptor){ .kind = "rewrite", .version = KR_VERSION, .source_cnt = config->source_cnt,
-                                                  .target.partition_cnt = config->partition_cnt };
+        *descriptor = (struct rp_job_descriptor){ .kind = "rewrite", .version = KR_VERSION, .source_cnt = config->source_cnt };
         rp_job_identity(descriptor->identity, config->source, config->target, config->partition_cnt,
                         kr_rule_fingerprint(config->rule));
         snprintf(descriptor->fingerprint, sizeof(descriptor->fingerprint), "%s", kr_rule_fingerprint(config->rule));
         snprintf(descriptor->by, sizeof(descriptor->by), "%s", config->by);
-        snprintf(descriptor->target.topic, sizeof(descriptor->target.topic), "%s", config->target);
-        memcpy(descriptor->target.cluster, store->target_cluster, sizeof(descriptor->target.cluster));
-        for (int32_t s = 0; rc == RP_OK && s < config->source_cnt; s++) {
-                struct rp_job_end *source = &descriptor->sources[s];
-
-                source->partition_cnt = preparation->source_facts[s].partition_cnt;
-                snprintf(source->topic, sizeof(source->topic), "%s", config->sources[s]);
-                memcpy(source->cluster, store->source_cluster, sizeof(source->cluster));
-                if (store->jobs)
-                        rc = rp_topic_id(rp_kafka_source_client(preparation->source), source->topic, config->timeout_ms,
-                                         source->id, err);
-        }
-        if (rc == RP_OK && store->jobs && target_exists)
-                rc = rp_topic_id(rp_jobs_topic_client(store->target), config->target, config->timeout_ms,
-                                 descriptor->target.id, err);
+        for (int32_t s = 0; rc == RP_OK && s < config->source_cnt; s++)
+                rc = rp_job_end_fill(&descriptor->sources[s], rp_kafka_source_client(preparation->source), config->sources[s],
+                                     store->source_cluster, preparation->source_facts[s].partition_cnt, store->jobs,
+                                     config->timeout_ms, err);
+        if (rc == RP_OK)
+                rc = rp_job_end_fill(&descriptor->target, rp_jobs_topic_client(store->target), config->target,
+                                     store->target_cluster, config->partition_cnt, store->jobs && target_exists,
+                                     config->timeout_ms, err);
         return rc;
 }
 
