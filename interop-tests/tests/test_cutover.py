@@ -1,13 +1,15 @@
 """Consumer groups moved to a rewritten topic: nothing is skipped, and what is seen twice is what was said."""
 
 import json
+import time
 from collections import Counter
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 from records import java_partition, read
 from support import unique
-from test_rewrite import MERGE, SLOW, fill, job_of
+from test_follow import SMALL, Writer, await_lag_zero, daemons, holders, job_of  # noqa: F401  daemons is a fixture
+from test_rewrite import MERGE, SLOW, fill
 
 RECORDS = 20_000
 
@@ -114,6 +116,59 @@ def test_groups_that_stand_anywhere(kafka, topic, target, repartition):
     assert even["again"] < RECORDS // 4  # a transaction's worth or so, not the whole half
     text = " ".join(repartition("cutover", *groups, source, target, "-b", kafka.bootstrap).ok().out.split())
     assert "verified: 20,000" in text.replace("20000", "20,000") and "nothing was written" in text
+
+
+# ---------------------------------------------------------------- behind a follow
+
+
+def await_holders(kafka, job, count, seconds=90):
+    deadline = time.monotonic() + seconds
+    while holders(kafka, job) != count:
+        assert time.monotonic() < deadline, f"not {count} members with partitions after {seconds} s"
+        time.sleep(0.2)
+
+
+@pytest.mark.parametrize("begins", ["rewrite", "earliest"])
+def test_a_java_consumer_moves_while_three_instances_copy(kafka, topic, target, daemons, repartition, java_run, tmp_path, begins):
+    """By what a rewrite and the instances of a follow have left, of which one was killed and one came later."""
+    source, group, back = topic("live", partitions=6), unique("group"), tmp_path / "back.json"
+    writer, job = Writer(kafka.bootstrap, source, 6).write(3000), job_of(source, target)
+    commit(kafka.bootstrap, group, source, {p: 0 for p in range(6)})
+    kafka.create(target, 10)
+    if begins == "rewrite":
+        rewrite(repartition, kafka, source, target).ok()
+    follow = daemons(source, target, "-b", kafka.bootstrap, "--from", begins, *SMALL)
+    running = [follow.start() for _ in range(3)]
+    await_holders(kafka, job, 3)
+    for round_ in range(8):
+        writer.write(2000)
+        if round_ == 3:
+            follow.kill(running[0])
+        if round_ == 5:
+            await_holders(kafka, job, 2)
+            follow.start()
+            await_holders(kafka, job, 3)
+        await_lag_zero(kafka.bootstrap, source, job, daemons=follow)
+        time.sleep(1)  # what was copied within a second is told apart no further
+    consume = ("Consume.java", "--bootstrap-server", kafka.bootstrap, "--group", group)
+    before = java_run(*consume, "--topic", source, "--at-most", 10_000, "-X",
+                      "max.partition.fetch.bytes=3000").ok().out.splitlines()
+    assert 10_000 <= len(before) < writer.written
+    run = ("cutover", group, source, target, "-b", kafka.bootstrap, "--output", "json")
+    row = assert_exact(repartition(*run).ok().json(), group, read(kafka.bootstrap, source), read(kafka.bootstrap, target))
+    assert row["again"] < 6000 and row["from_beginning_partitions"] == 0  # of 10,000: some rounds, not all
+    done = repartition(*run, "--execute", "--rollback", back).ok().json()
+    assert done["executed"] and committed(kafka.bootstrap, group, target, 10) == row["target_offsets"]
+    writer.write(2000)  # consumers have moved, producers have not
+    await_lag_zero(kafka.bootstrap, source, job, daemons=follow)
+    after = java_run(*consume, "--topic", target).ok().out.splitlines()
+    first, second = (Counter(line.split("\t")[2] for line in lines) for lines in (before, after))
+    assert set(first) | set(second) == {str(i) for i in range(writer.written)}
+    assert max(first.values()) == max(second.values()) == 1
+    assert len(set(first) & set(second)) == row["again"]
+    follow.end_all()
+    verified = repartition("verify", source, target, "-b", kafka.bootstrap, "--output", "json").ok().json()
+    assert verified["equal"] and verified["target"]["records"] == writer.written
 
 
 # ---------------------------------------------------------------- what is refused

@@ -400,7 +400,7 @@ static rp_err_t locked_abort(struct rp_sink *base, struct rp_error *err)
 }
 
 static const struct rp_sink_ops memory_sink_ops = { locked_stored, locked_recover, locked_begin, locked_append,
-                                                    locked_commit, locked_abort,   sink_free };
+                                                    locked_commit, locked_abort, sink_free, NULL };
 
 struct rp_sink *memory_sink_new_as(struct memory_cluster *cluster, struct faults *faults, int id)
 {

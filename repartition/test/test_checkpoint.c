@@ -268,13 +268,20 @@ static void play(struct played *played, struct rp_job_fold *fold, struct rp_chec
         rp_checkpoint_log_told(log);
 }
 
+static bool starts_of(const struct rp_job_fold *fold, struct rp_cutover_group *group)
+{
+        const struct rp_cutover_facts facts = { .fold = fold, .source_cnt = SOURCE_CNT, .target_cnt = TARGET_CNT };
+
+        return rp_cutover_starts(&facts, group, 1);
+}
+
 static void check_group(const struct played *played, const struct rp_job_fold *fold, const int64_t *positions, bool is_tight)
 {
         int64_t starts[TARGET_CNT];
         struct rp_cutover_group group = { .positions = positions, .starts = starts };
         uint64_t doubles = 0;
 
-        assert_true(rp_cutover_starts(fold, SOURCE_CNT, TARGET_CNT, &group, 1));
+        assert_true(starts_of(fold, &group));
         for (int32_t q = 0; q < TARGET_CNT; q++)
                 for (int64_t o = 0; o < played->end[q]; o++) {
                         int32_t p = played->target[q][o].from;
@@ -338,7 +345,7 @@ static void test_cutover_skips_nothing(void **unused)
                 /* Nothing is known of a job that began anew. */
                 describe(&fold, EPOCH + 1);
                 struct rp_cutover_group group = { .positions = positions, .starts = ends };
-                assert_true(rp_cutover_starts(&fold, SOURCE_CNT, TARGET_CNT, &group, 1));
+                assert_true(starts_of(&fold, &group));
                 assert_int_equal(group.from_beginning, SOURCE_CNT);
                 assert_int_equal(ends[0], -1);
                 for (int s = 0; s < shards; s++)
@@ -361,16 +368,16 @@ static void test_partitions_that_do_not_matter(void **unused)
         describe(&fold, EPOCH);
         assert_true(put(&fold, "job|checkpoint|0.0", "{\"keyroute\":1,\"epoch\":77,\"seq\":0,\"full\":true,\"source\":[0,8,1,3],\"target\":[0,4,1,5,2,6],\"anchors\":[0,7,\"00000000000000ff\"]}"));
         assert_true(put(&fold, "job|checkpoint|0.d1", "{\"keyroute\":1,\"epoch\":77,\"seq\":1,\"full\":false,\"source\":[0,3],\"target\":[0,1]}"));
-        assert_true(rp_cutover_starts(&fold, SOURCE_CNT, TARGET_CNT, &group, 1));
+        assert_true(starts_of(&fold, &group));
         assert_int_equal(starts[0], 4);
         assert_int_equal(starts[2], 6);
         assert_int_equal(group.used, 1);
         assert_int_equal(group.from_beginning, 0);
         positions[0] = 11;
-        assert_true(rp_cutover_starts(&fold, SOURCE_CNT, TARGET_CNT, &group, 1));
+        assert_true(starts_of(&fold, &group));
         assert_int_equal(starts[0], 5);
         positions[1] = 2; /* before the first checkpoint: from the beginning */
-        assert_true(rp_cutover_starts(&fold, SOURCE_CNT, TARGET_CNT, &group, 1));
+        assert_true(starts_of(&fold, &group));
         assert_int_equal(starts[0], -1);
         assert_int_equal(group.from_beginning, 1);
         struct rp_anchor anchors[SOURCE_CNT];

@@ -1,10 +1,15 @@
 /*
  * The daemon's loop against in-memory twins: partitions come, are asked back and are lost at random, another member copies
- * while they are away, the cluster refuses a member that is out before it knows, and every call of the sink fails once.
+ * while they are away, the cluster refuses a member that is out before it knows, and every call of the sink fails once. All
+ * of them leave waypoints, and whatever group goes on by these skips nothing.
  */
 #include "job/follow.h"
 
+#include "decide/cutover.h"
+#include "decide/followed.h"
+#include "decide/waypoint.h"
 #include "job/copier.h"
+#include "job/follow_record.h"
 #include "memory.h"
 
 #include <setjmp.h>
@@ -14,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PARTITIONS = 4, GROWN = 5, TARGET = 3, RECORDS = 60, POLLS = 400, SEEDS = 150 };
+enum { PARTITIONS = 4, GROWN = 5, TARGET = 3, RECORDS = 60, POLLS = 400, SEEDS = 150, SAID_MAX = 4, TRAIL = 30, GROUPS = 50 };
 
 struct world {
         struct memory_topic topic;
@@ -35,6 +40,15 @@ struct world {
         struct rp_sink sink, *inner;
         /* What was judged. */
         uint64_t settled, pending, lost_events;
+        /* What is said beside the copies: in the open transaction, and for good. */
+        struct rp_follow_record *record;
+        char *said[SAID_MAX];
+        size_t said_cnt;
+        struct rp_job_fold fold;
+        int waypoints;
+        int64_t epochs;                   /* handed out elsewhere */
+        int64_t trail[TRAIL][GROWN];      /* how far all was copied at some moments */
+        int trail_cnt;
 };
 
 static struct world world;
@@ -53,15 +67,52 @@ static int32_t place_of(const struct rp_record *rec)
         return (rec->partition + (int32_t)rec->offset) % TARGET;
 }
 
+static const struct rp_follow_note base = { .job = "the job", .by = "here", .partition_cnt = PARTITIONS, .first = -1 };
+
+/* Each under a key of its own, so that all are looked at. */
+static void keep_waypoint(int32_t lowest, const char *text)
+{
+        char key[RP_JOB_KEY_SIZE];
+
+        rp_job_waypoint_key(key, "job", lowest, world.waypoints++);
+        assert_true(world.waypoints < RP_WAYPOINT_SLOTS);
+        assert_true(rp_job_fold_add(&world.fold, key, strlen(key), text, strlen(text)));
+}
+
+static void note_trail(void)
+{
+        int at = world.trail_cnt < TRAIL ? world.trail_cnt++ : (int)(next_random() % TRAIL);
+
+        for (int32_t p = 0; p < GROWN; p++)
+                world.trail[at][p] = world.cluster.progress.marks[p].next < 0 ? 0 : world.cluster.progress.marks[p].next;
+}
+
 /* Copies and stores some of a partition, as whoever has it now. */
 static void copy_elsewhere(int32_t p)
 {
-        int64_t next = world.cluster.progress.marks[p].next < 0 ? 0 : world.cluster.progress.marks[p].next;
+        const struct rp_mark *mark = &world.cluster.progress.marks[p];
+        int64_t next = mark->next < 0 ? 0 : mark->next, ends[TARGET];
         const struct memory_log *log = &world.topic.logs[p];
+        struct rp_follow_note note;
+        char *text;
 
+        if (mark->next < 0 || !rp_follow_note_parse(&note, mark->note)) {
+                note = base;
+                note.first = 0;
+                note.epoch = ++world.epochs;
+        }
+        for (int32_t q = 0; q < TARGET; q++)
+                ends[q] = world.cluster.target.logs[q].end;
+        text = rp_waypoint_print(&(struct rp_waypoint_lane){ p, next, note.epoch }, 1, ends, TARGET);
+        if (next_random() % 2)
+                keep_waypoint(p, text);
+        free(text);
         for (unsigned i = next_random() % 4; i && next < (int64_t)log->cnt; i--, next++)
                 memory_topic_add(&world.cluster.target, place_of(&log->records[next]), &log->records[next], 0);
-        rp_progress_set(&world.cluster.progress, p, next, "elsewhere");
+        text = rp_follow_note_print(&note);
+        rp_progress_set(&world.cluster.progress, p, next, text);
+        free(text);
+        note_trail();
 }
 
 /* ---- the group --------------------------------------------------------------------------------------------------------- */
@@ -161,7 +212,8 @@ static rp_err_t group_stored(struct rp_group *group, struct rp_progress *progres
         (void)group, (void)timeout_ms, (void)err;
         for (int32_t p = 0; p < progress->cnt; p++)
                 if (world.held[p] || is_pending(p))
-                        rp_progress_set(progress, p, world.cluster.progress.marks[p].next, NULL);
+                        rp_progress_set(progress, p, world.cluster.progress.marks[p].next,
+                                        world.cluster.progress.marks[p].note);
         return RP_OK;
 }
 
@@ -210,6 +262,25 @@ static const struct rp_group_ops group_ops = { .poll = group_poll, .serve = grou
 
 /* ---- the sink ------------------------------------------------------------------------------------------------------------ */
 
+static void forget_said(bool is_committed)
+{
+        for (size_t i = 0; i < world.said_cnt; i++) {
+                if (is_committed && strncmp(world.said[i], "{\"keyroute\":1,\"source\"", 22) == 0)
+                        keep_waypoint(0, world.said[i]);
+                free(world.said[i]);
+        }
+        world.said_cnt = 0;
+}
+
+static rp_err_t sink_say(struct rp_sink *sink, const char *key, const char *text, struct rp_error *err)
+{
+        (void)sink, (void)err;
+        assert_int_equal(strncmp(key, "job", 3), 0);
+        assert_true(world.said_cnt < SAID_MAX);
+        world.said[world.said_cnt++] = strdup(text);
+        return RP_OK;
+}
+
 static rp_err_t sink_stored(struct rp_sink *sink, struct rp_progress *progress, struct rp_error *err)
 {
         (void)sink;
@@ -221,6 +292,7 @@ static rp_err_t sink_recover(struct rp_sink *sink, struct rp_progress *progress,
         struct rp_progress all = { 0 };
         rp_err_t rc;
 
+        forget_said(false);
         assert_true(rp_progress_init(&all, GROWN));
         rc = world.inner->ops->recover(world.inner, &all, err);
         rp_progress_release(&all);
@@ -241,24 +313,34 @@ static rp_err_t sink_append(struct rp_sink *sink, const struct rp_record *rec, i
 
 static rp_err_t sink_commit(struct rp_sink *sink, const struct rp_mark *marks, size_t cnt, struct rp_error *err)
 {
+        unsigned before = world.cluster.commits;
+        struct rp_follow_note note;
+        rp_err_t rc;
+
         (void)sink;
         for (size_t i = 0; i < cnt; i++) {
                 assert_true(world.held[marks[i].partition]);
-                assert_string_equal(marks[i].note, "note");
+                assert_true(rp_follow_note_parse(&note, marks[i].note));
+                assert_string_equal(note.job, base.job);
+                assert_int_equal(note.first, 0);
         }
-        if (world.is_out)
+        if (world.is_out && cnt) /* who sends no offsets is not looked at */
                 return rp_fail(err, RP_ERR_ABORT_BATCH, "not a member any more");
-        return world.inner->ops->commit(world.inner, marks, cnt, err);
+        rc = world.inner->ops->commit(world.inner, marks, cnt, err);
+        forget_said(world.cluster.commits > before);
+        note_trail();
+        return rc;
 }
 
 static rp_err_t sink_abort(struct rp_sink *sink, struct rp_error *err)
 {
         (void)sink;
+        forget_said(false);
         return world.inner->ops->abort(world.inner, err);
 }
 
 static const struct rp_sink_ops sink_ops = { .stored = sink_stored, .recover = sink_recover, .begin = sink_begin,
-                                             .append = sink_append, .commit = sink_commit, .abort = sink_abort };
+                                             .append = sink_append, .commit = sink_commit, .abort = sink_abort, .say = sink_say };
 
 /* ---- the job --------------------------------------------------------------------------------------------------------------- */
 
@@ -274,6 +356,7 @@ static rp_err_t judge(void *arg, const struct rp_record *records, size_t cnt, in
 static void settled(void *arg, bool is_committed)
 {
         (void)arg;
+        rp_follow_record_settled(world.record, is_committed);
         world.settled += is_committed ? world.pending : 0;
         world.pending = 0;
 }
@@ -284,6 +367,41 @@ static rp_err_t begin_at(void *arg, struct rp_mark *marks, size_t cnt, struct rp
         for (size_t i = 0; i < cnt; i++)
                 marks[i].next = 0;
         return RP_OK;
+}
+
+static bool started(void *arg, int32_t partition, int64_t next, const char *note)
+{
+        (void)arg;
+        return rp_follow_record_started(world.record, partition, next, note);
+}
+
+static const char *note_of(void *arg, int32_t partition)
+{
+        (void)arg;
+        return rp_follow_record_note(world.record, partition);
+}
+
+static rp_err_t begun(void *arg, const struct rp_mark *held, size_t cnt, struct rp_error *err)
+{
+        (void)arg;
+        for (size_t i = 0; i < cnt; i++)
+                assert_true(world.held[held[i].partition]);
+        return rp_follow_record_begun(world.record, held, cnt, err);
+}
+
+static rp_err_t committing(void *arg, size_t offset_cnt, struct rp_error *err)
+{
+        (void)arg;
+        return rp_follow_record_committing(world.record, offset_cnt, err);
+}
+
+/* Brokers do not always answer. */
+static rp_err_t target_ends(void *arg, int64_t *ends, struct rp_error *err)
+{
+        (void)arg;
+        for (int32_t q = 0; q < TARGET; q++)
+                ends[q] = world.cluster.target.logs[q].end;
+        return next_random() % 50 ? RP_OK : rp_fail(err, RP_ERR_RETRY, "no answer");
 }
 
 static bool is_done(void)
@@ -326,10 +444,13 @@ static void begin_world(unsigned seed)
                 }
         world.group = (struct rp_group){ .ops = &group_ops, .topic = "source", .name = "g", .partition_cnt = PARTITIONS };
         world.sink = (struct rp_sink){ .ops = &sink_ops, .partition_cnt = TARGET };
+        assert_true(rp_job_fold_init(&world.fold, "job"));
 }
 
 static void end_world(void)
 {
+        forget_said(false);
+        rp_job_fold_release(&world.fold);
         world.inner->ops->free(world.inner);
         memory_cluster_release(&world.cluster);
         memory_topic_release(&world.topic);
@@ -338,10 +459,74 @@ static void end_world(void)
 static rp_err_t live(struct rp_copy_stats *stats)
 {
         struct rp_follow job = { .group = &world.group, .sink = &world.sink, .transaction_ms = 20, .transaction_records = 9,
-                                 .note = "note", .judge = judge, .settled = settled, .begin_at = begin_at, .tick = tick,
-                                 .hold = hold };
+                                 .judge = judge, .settled = settled, .begin_at = begin_at, .tick = tick, .hold = hold,
+                                 .started = started, .note = note_of, .begun = begun, .committing = committing };
+        const struct rp_follow_record_config record = { .note = &base, .sink = &world.sink, .job = "job", .descriptor = "{}",
+                                                        .target_cnt = TARGET, .ends = target_ends };
+        rp_err_t rc;
 
-        return rp_follow_run(&job, stats, &error);
+        world.record = rp_follow_record_new(&record);
+        assert_non_null(world.record);
+        rc = rp_follow_run(&job, stats, &error);
+        rp_follow_record_free(world.record);
+        return rc;
+}
+
+/* None that the group has not read may lie before its starts. @returns those that it sees again. */
+static uint64_t check_group(unsigned seed, const struct rp_cutover_group *group)
+{
+        uint64_t again = 0;
+
+        for (int32_t q = 0; q < TARGET; q++)
+                for (size_t i = 0; i < world.cluster.target.logs[q].cnt; i++) {
+                        const struct rp_record *rec = &world.cluster.target.logs[q].records[i];
+                        int p, number;
+                        char text[16];
+
+                        snprintf(text, sizeof(text), "%.*s", (int)rec->value_len, (const char *)rec->value);
+                        assert_int_equal(sscanf(text, "%d/%d", &p, &number), 2);
+                        if (rec->offset < group->starts[q] && number >= group->positions[p])
+                                fail_msg("seed %u: a group at %d of partition %d would skip %s", seed, (int)group->positions[p], p,
+                                         text);
+                        again += rec->offset >= group->starts[q] && number < group->positions[p];
+                }
+        return again;
+}
+
+/*
+ * Groups that have read all, that stand where all was copied to at some moment, and that stand anywhere. @returns what those
+ * in the middle see again.
+ */
+static uint64_t check_groups(unsigned seed)
+{
+        int64_t positions[GROUPS][GROWN], starts[GROUPS][TARGET], epochs[GROWN], next[GROWN], ends[TARGET];
+        struct rp_cutover_group groups[GROUPS];
+        struct rp_job_fold none;
+        const struct rp_cutover_facts facts = { .fold = &none, .followed = &world.fold, .epochs = epochs, .positions = next,
+                                                .ends = ends, .source_cnt = GROWN, .target_cnt = TARGET };
+        uint64_t again = 0;
+
+        for (int g = 0; g < GROUPS; g++) {
+                groups[g] = (struct rp_cutover_group){ .positions = positions[g], .starts = starts[g] };
+                for (int32_t p = 0; p < GROWN; p++)
+                        positions[g][p] = !g ? RECORDS : g <= world.trail_cnt ? world.trail[g - 1][p]
+                                                                              : next_random() % (RECORDS + 1);
+        }
+        assert_true(rp_job_fold_init(&none, "rewrite"));
+        rp_followed_epochs(&world.cluster.progress, epochs);
+        for (int32_t p = 0; p < GROWN; p++)
+                next[p] = world.cluster.progress.marks[p].next;
+        for (int32_t q = 0; q < TARGET; q++)
+                ends[q] = world.cluster.target.logs[q].end;
+        assert_true(rp_cutover_starts(&facts, groups, GROUPS));
+        assert_int_equal(check_group(seed, &groups[0]), 0);
+        for (int g = 1; g < GROUPS; g++) {
+                uint64_t of_this = check_group(seed, &groups[g]);
+
+                again += g <= world.trail_cnt ? of_this : 0;
+        }
+        rp_job_fold_release(&none);
+        return again / (uint64_t)world.trail_cnt;
 }
 
 /* Every record once; those of a source partition in its order, in each partition of the target. */
@@ -374,7 +559,7 @@ static void check_target(unsigned seed)
 
 static void test_rebalances(void **state)
 {
-        uint64_t lost = 0, recoveries = 0;
+        uint64_t lost = 0, recoveries = 0, again = 0;
 
         (void)state;
         for (unsigned seed = 1; seed <= SEEDS; seed++) {
@@ -387,11 +572,13 @@ static void test_rebalances(void **state)
                 assert_true(world.has_left);
                 assert_int_equal(world.pending, 0);
                 assert_int_equal(world.settled, stats.records);
+                again += check_groups(seed);
                 lost += world.lost_events;
                 recoveries += stats.recoveries;
                 end_world();
         }
         assert_true(lost > SEEDS && recoveries > 0);
+        assert_in_range(again / SEEDS, 0, GROWN * RECORDS / 20); /* 3 of 300 */
 }
 
 static void test_each_call_of_the_sink_fails_once(void **state)
@@ -408,6 +595,7 @@ static void test_each_call_of_the_sink_fails_once(void **state)
                         if (live(&stats) != RP_OK)
                                 fail_msg("call %u: %s", nth, error.text);
                         check_target(nth);
+                        check_groups(nth);
                         assert_true(stats.recoveries >= (uint64_t)world.faults.fired);
                         end_world();
                 }
@@ -430,17 +618,20 @@ static rp_err_t refuse(void *arg, const struct rp_record *records, size_t cnt, i
 static void test_a_refused_record_ends_the_job_and_shows_nothing_of_its_transaction(void **state)
 {
         struct rp_copy_stats stats;
-        struct rp_follow job = { .group = &world.group, .sink = &world.sink, .transaction_ms = 10000, .note = "note",
-                                 .judge = refuse, .begin_at = begin_at, .tick = tick };
+        const struct rp_follow_record_config record = { .note = &base, .sink = &world.sink, .job = "job" };
+        struct rp_follow job = { .group = &world.group, .sink = &world.sink, .transaction_ms = 10000, .judge = refuse,
+                                 .begin_at = begin_at, .tick = tick, .started = started, .note = note_of };
 
         (void)state;
         begin_world(4);
+        world.record = rp_follow_record_new(&record);
         world.is_draining = true;
         assert_int_equal(rp_follow_run(&job, &stats, &error), RP_ERR_BAD_RECORD);
         assert_string_equal(error.text, "refused");
         assert_true(world.has_left);
         for (int32_t p = 0; p < GROWN; p++)
                 assert_true(world.cluster.progress.marks[p].next <= 30);
+        rp_follow_record_free(world.record);
         end_world();
 }
 

@@ -35,7 +35,8 @@ static const struct rp_option options[] = {
           "take a cutover back, from the file that --rollback wrote", NULL, 0, 0, NULL },
         { "reprocess", 0, RP_OPT_FLAG, offsetof(struct args, reprocess), NULL,
           "for a topic that was repaired in place: from where groups must read it again", NULL, 0, 0, NULL },
-        { "job", 0, RP_OPT_TEXT, offsetof(struct args, job), "NAME", "the job that copied (default: keyroute.SRC.DST)", NULL, 0,
+        { "job", 0, RP_OPT_TEXT, offsetof(struct args, job), "NAME",
+          "the job that copied, a rewrite or a follow (default: keyroute.SRC.DST, and keyroute.follow.SRC.DST behind it)", NULL, 0,
           0, NULL },
         { "verified", 0, RP_OPT_INPUT, offsetof(struct args, verified_file), "FILE",
           "a report of verify (--output json) of these topics as they are now, instead of verifying", NULL, 0, 0, NULL },
@@ -303,10 +304,11 @@ static int run(void *raw, char **operands, int operand_cnt)
 const struct rp_command rp_cmd_cutover = {
         .name = "cutover",
         .operands = "GROUP... SRC DST",
-        .summary = "Moves consumer groups to a rewritten topic, so that they skip nothing",
+        .summary = "Moves consumer groups to a rewritten or followed topic, so that they skip nothing",
         .description =
-                "From the checkpoints that rewrite has left, it computes for each group where in DST it goes on so that it\n"
-                "skips nothing, and counts the records that it will see again. Without --execute it only prints that.\n\n"
+                "From what rewrite and follow have left in the topic of jobs, it computes for each group where in DST it goes\n"
+                "on so that it skips nothing, and counts the records that it will see again. Without --execute it only prints\n"
+                "that.\n\n"
                 "It refuses while a group has members, where a group has read more than was copied or has no offsets, and\n"
                 "while DST is not the image of what was copied of SRC: it verifies that first, unless --verified FILE gives\n"
                 "the report of \"repartition verify --output json\" about the topics as they are now (exit code 1: not equal).\n\n"

@@ -21,7 +21,7 @@ struct args {
         struct rp_neighbour_args neighbour;
         int64_t partitions, replication_factor;
         bool execute, mark, allow_librdkafka;
-        const char *job, *instance, *from, *on_refused, *include;
+        const char *job, *instance, *from, *on_refused, *include, *jobs_topic;
         int64_t transaction_ms, timeout_ms, look_back;
         struct rp_list settings;
 };
@@ -52,6 +52,7 @@ static const struct rp_option options[] = {
         { "instance", 0, RP_OPT_TEXT, offsetof(struct args, instance), "NAME",
           "a name of this instance that outlives it: a new start then ends at once what a killed one left open", NULL, 0, 0,
           NULL },
+        RP_JOBS_TOPIC_OPTION(struct args),
         RP_TARGET_OPTIONS(struct args),
         RP_TIMEOUT_OPTION(struct args),
         RP_NEIGHBOUR_OPTIONS(struct args),
@@ -173,7 +174,7 @@ static int run(void *raw, char **operands, int operand_cnt)
                 .client = &client, .source = operands[0], .target = operand_cnt > 1 ? operands[1] : NULL,
                 .job = args->job ? args->job : job, .rewrite_job = rewrite_job, .by = by,
                 .partition_cnt = (int32_t)args->partitions, .replication_factor = (int32_t)args->replication_factor,
-                .settings = args->settings.items, .setting_cnt = args->settings.cnt, .timeout_ms = (int)args->timeout_ms,
+                .jobs_topic = args->jobs_topic, .settings = args->settings.items, .setting_cnt = args->settings.cnt, .timeout_ms = (int)args->timeout_ms,
         };
         struct rp_follow_session session = {
                 .config = &config, .common = &args->common, .neighbour_args = &args->neighbour, .instance = args->instance,
@@ -218,6 +219,8 @@ const struct rp_command rp_cmd_follow = {
                 "consumer group, and take over from one that dies when its session ends (10 s; -X session.timeout.ms).\n"
                 "SIGTERM commits what is open and leaves the group at once. Partitions that SRC gets later are followed from\n"
                 "their beginning; when the partition count by which keys are placed changes, the job ends with an error.\n\n"
+                "With DST it describes itself in the topic of jobs, and leaves there what verify and cutover need to work\n"
+                "while it copies.\n\n"
                 "Without --execute it prints the plan and writes nothing. DST is created like SRC unless it exists.\n"
                 "More: docs/follow.md.",
         .examples = "  repartition follow orders orders.v2 --partitions 16 -b localhost:9092\n"

@@ -56,8 +56,9 @@ void rp_cutover_print_text(const struct rp_cutover_result *result, FILE *out)
                         print_starts(plan, &plan->rows[g], out);
         }
         if (plan->left)
-                fprintf(out, "\nwarning     up to %s records of \"%s\" are not copied yet: run rewrite again until its producers have "
-                             "moved\n", rp_text_count(plan->left).s, config->source);
+                fprintf(out, "\nwarning     up to %s records of \"%s\" are not copied yet: %s until its producers have moved\n",
+                        rp_text_count(plan->left).s, config->source,
+                        plan->is_followed ? "let follow go on" : "run rewrite again");
         fputc('\n', out);
         if (result->is_executed)
                 fprintf(out, "%zu of %zu groups now go on in \"%s\": start their consumers there\n", result->done, plan->row_cnt,

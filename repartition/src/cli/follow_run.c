@@ -6,10 +6,12 @@
 #include "io/kafka_sink.h"
 #include "io/kafka_source.h"
 #include "io/offsets.h"
+#include "job/follow_record.h"
 #include "report/wrap.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -18,7 +20,8 @@ enum {
         COUNT_MS = 10000,             /* between two looks at the target's partition count */
         ASK_MS = 2000,
         OPEN_WAIT_MS = 2 * RP_TRANSACTION_TIMEOUT_MS, /* the cluster looks for overdue ones in steps of ten seconds */
-        JUDGE_MEMORY = 16 << 20       /* for what is fetched of right partitions */
+        JUDGE_MEMORY = 16 << 20,      /* for what is fetched of right partitions */
+        WAYPOINT_MS = 1000            /* between two waypoints: what groups see again after a cutover */
 };
 
 /* ---- what the loop asks ---------------------------------------------------------------------------------------------- */
@@ -54,6 +57,7 @@ static void settled_copy(void *arg, bool is_committed)
 {
         struct rp_follow_session *session = arg;
 
+        rp_follow_record_settled(session->record, is_committed);
         rp_follow_copy_settled(&session->copy, is_committed);
 }
 
@@ -76,6 +80,7 @@ static void settled_place(void *arg, bool is_committed)
 {
         struct rp_follow_session *session = arg;
 
+        rp_follow_record_settled(session->record, is_committed);
         rp_follow_place_settled(session->place, is_committed);
 }
 
@@ -92,6 +97,43 @@ static rp_err_t offsets_at(void *arg, int64_t time_ms, int64_t *offsets, struct 
 
         return rp_offsets_at(rp_kafka_source_client(session->plan->source), session->config->source,
                              session->plan->partition_cnt, time_ms, session->config->timeout_ms, offsets, err);
+}
+
+static bool started(void *arg, int32_t partition, int64_t next, const char *note)
+{
+        struct rp_follow_session *session = arg;
+
+        return rp_follow_record_started(session->record, partition, next, note);
+}
+
+static const char *note_of(void *arg, int32_t partition)
+{
+        struct rp_follow_session *session = arg;
+
+        return rp_follow_record_note(session->record, partition);
+}
+
+static rp_err_t begun(void *arg, const struct rp_mark *held, size_t cnt, struct rp_error *err)
+{
+        struct rp_follow_session *session = arg;
+
+        return rp_follow_record_begun(session->record, held, cnt, err);
+}
+
+static rp_err_t committing(void *arg, size_t offset_cnt, struct rp_error *err)
+{
+        struct rp_follow_session *session = arg;
+
+        return rp_follow_record_committing(session->record, offset_cnt, err);
+}
+
+/* Asked through a client that reads what is not committed, too: so these are the logs' own ends. */
+static rp_err_t target_ends(void *arg, int64_t *ends, struct rp_error *err)
+{
+        struct rp_follow_session *session = arg;
+
+        return rp_offsets_at(rp_jobs_topic_client(session->plan->jobs), session->config->target, session->plan->partition_cnt,
+                             RP_AT_END, ASK_MS, ends, err);
 }
 
 static uint64_t written(const struct rp_follow_session *session)
@@ -182,6 +224,7 @@ static rp_err_t open_edges(struct rp_follow_session *session, const char *id, st
         if (rc == RP_OK)
                 rc = rp_kafka_group_new(&session->group, &group_config, err);
         sink_config.group = session->group;
+        sink_config.jobs = session->plan->jobs;
         if (rc == RP_OK)
                 rc = rp_kafka_sink_new(&session->sink, &sink_config, err);
         if (rc == RP_OK)
@@ -207,13 +250,18 @@ static rp_err_t follow(struct rp_follow_session *session, struct rp_error *err)
 {
         const struct rp_follow_plan_config *config = session->config;
         bool in_place = !config->target;
-        char id[700], text[1600];
+        struct rp_follow_record_config record = {
+                .note = &session->plan->note, .job = config->job, .target_cnt = session->plan->partition_cnt,
+                .pace_ms = WAYPOINT_MS, .ends = target_ends, .arg = session,
+        };
+        char id[700], text[1600], *descriptor = NULL;
         struct rp_follow job = {
                 .transaction_ms = session->transaction_ms, .transaction_bytes = TRANSACTION_BYTES,
                 /* In place a run is judged by what was committed before it, so it is committed before the next. */
-                .transaction_records = in_place, .note = session->plan->note_text, .is_named = session->instance,
+                .transaction_records = in_place, .is_named = session->instance,
                 .judge = in_place ? judge_place : judge_copy, .settled = in_place ? settled_place : settled_copy,
-                .dress = in_place ? dress : NULL, .begin_at = begin_at, .tick = tick, .arg = session,
+                .dress = in_place ? dress : NULL, .begin_at = begin_at, .started = started, .note = note_of, .begun = begun,
+                .committing = committing, .tick = tick, .arg = session,
                 .hold = rp_governor_hold, .hold_arg = session->governor,
                 .transaction_ms_now = rp_governor_transaction_ms(session->governor),
         };
@@ -227,13 +275,20 @@ static rp_err_t follow(struct rp_follow_session *session, struct rp_error *err)
                 rp_wrap(stderr, text, 0, 8);
         }
         job.group = session->group;
-        job.sink = session->sink;
+        job.sink = record.sink = session->sink;
+        if (session->plan->jobs)
+                record.descriptor = descriptor = rp_job_descriptor_print(&session->plan->descriptor);
+        session->record = rp_follow_record_new(&record);
+        if (rc == RP_OK && (!session->record || (session->plan->jobs && !descriptor)))
+                rc = rp_fail(err, RP_ERR_FATAL, "out of memory");
         if (rc == RP_OK)
                 rc = rp_follow_run(&job, &session->stats, err);
         if (rc == RP_ERR_FENCED)
                 rp_fail(err, rc, "fenced: another run with --job %.200s --instance %.200s has taken over. Nothing that this one "
                         "left open will be seen", config->job, session->instance);
         close_edges(session);
+        rp_follow_record_free(session->record);
+        free(descriptor);
         return rc;
 }
 

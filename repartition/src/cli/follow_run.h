@@ -27,6 +27,7 @@ struct rp_follow_session {
         struct rp_source *uncommitted;   /* in place */
         struct rp_follow_place *place;   /* in place */
         struct rp_follow_copy copy;      /* into another topic */
+        struct rp_follow_record *record; /* what it leaves behind beside its copies */
         struct rp_follow_status status;
         struct rp_copy_stats stats;
         struct rp_progress_line line;

@@ -1,14 +1,24 @@
 /**
- * Where a consumer group goes on in the target of a copying job so that it skips nothing. Pure.
+ * Where a consumer group goes on in the target of copying jobs so that it skips nothing. Pure.
  *
- * For each source partition the newest checkpoint is taken whose position does not lie past the group's: everything that
- * the group has not read of that partition then lies at or past the checkpoint's ends. The group's start in a target
- * partition is the least of those ends. Without such a checkpoint it is the beginning of the target.
+ * For each source partition the newest checkpoint, or waypoint of a follow, is taken whose position does not lie past the
+ * group's: everything that the group has not read of that partition then lies at or past the checkpoint's ends. The group's
+ * start in a target partition is the least of those ends. Without such a checkpoint it is the beginning of the target.
  */
 #ifndef RP_CUTOVER_H
 #define RP_CUTOVER_H
 
 #include "decide/job_record.h"
+
+/** All that is known of where copies lie. */
+struct rp_cutover_facts {
+        const struct rp_job_fold *fold;     /* of the job that came first: a rewrite */
+        const struct rp_job_fold *followed; /* of the follow that has gone on from there; NULL: none */
+        const int64_t *epochs;              /* of that one: by source partition, as stored beside its offset, 0: none */
+        /** One more checkpoint: how far everything is copied at the moment, and where the target ends. NULL: not known. */
+        const int64_t *positions, *ends;
+        int32_t source_cnt, target_cnt;
+};
 
 /** One group: where it stands in the source, and where it shall go on in the target. */
 struct rp_cutover_group {
@@ -20,8 +30,7 @@ struct rp_cutover_group {
 };
 
 /** @returns false when out of memory. */
-bool rp_cutover_starts(const struct rp_job_fold *fold, int32_t source_cnt, int32_t target_cnt,
-                       struct rp_cutover_group *groups, size_t group_cnt);
+bool rp_cutover_starts(const struct rp_cutover_facts *facts, struct rp_cutover_group *groups, size_t group_cnt);
 
 /**
  * The last valid state of all shards together: the newest anchor of each source partition, and how far the job had come in

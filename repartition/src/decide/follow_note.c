@@ -15,8 +15,15 @@ char *rp_follow_note_print(const struct rp_follow_note *note)
         json_t *root = json_pack("{s:i, s:s, s:s, s:s, s:I, s:I, s:i}", "keyroute_follow", NOTE_VERSION, "job", note->job,
                                  "by", note->by, "from", from_names[note->from], "time_ms", (json_int_t)note->time_ms,
                                  "born_ms", (json_int_t)note->born_ms, "partitions", (int)note->partition_cnt);
-        char *text = root ? json_dumps(root, JSON_COMPACT) : NULL;
+        char *text = NULL;
+        bool is_well = root;
 
+        if (is_well && note->first >= 0)
+                is_well = json_object_set_new(root, "first", json_integer((json_int_t)note->first)) == 0;
+        if (is_well && note->epoch)
+                is_well = json_object_set_new(root, "epoch", json_integer((json_int_t)note->epoch)) == 0;
+        if (is_well)
+                text = json_dumps(root, JSON_COMPACT);
         json_decref(root);
         return text;
 }
@@ -24,15 +31,15 @@ char *rp_follow_note_print(const struct rp_follow_note *note)
 bool rp_follow_note_parse(struct rp_follow_note *note, const char *text)
 {
         json_t *root = text ? json_loads(text, 0, NULL) : NULL;
-        json_int_t time_ms, born_ms;
+        json_int_t time_ms, born_ms, first = -1, epoch = 0;
         const char *job, *by, *from;
         int version, partition_cnt, at = 0;
         bool is_valid = false;
 
-        *note = (struct rp_follow_note){ 0 };
-        if (!root || json_unpack(root, "{s:i, s:s, s:s, s:s, s:I, s:I, s:i}", "keyroute_follow", &version, "job", &job, "by",
-                                 &by, "from", &from, "time_ms", &time_ms, "born_ms", &born_ms, "partitions",
-                                 &partition_cnt) != 0)
+        *note = (struct rp_follow_note){ .first = -1 };
+        if (!root || json_unpack(root, "{s:i, s:s, s:s, s:s, s:I, s:I, s:i, s?I, s?I}", "keyroute_follow", &version, "job", &job,
+                                 "by", &by, "from", &from, "time_ms", &time_ms, "born_ms", &born_ms, "partitions",
+                                 &partition_cnt, "first", &first, "epoch", &epoch) != 0)
                 goto out;
         while (at < FROM_CNT && strcmp(from, from_names[at]) != 0)
                 at++;
@@ -43,6 +50,8 @@ bool rp_follow_note_parse(struct rp_follow_note *note, const char *text)
         note->time_ms = time_ms;
         note->born_ms = born_ms;
         note->partition_cnt = partition_cnt;
+        note->first = first;
+        note->epoch = epoch;
 out:
         json_decref(root);
         return is_valid;

@@ -22,6 +22,10 @@ struct rp_follow_note {
         int64_t time_ms;            /* RP_FROM_TIME */
         int64_t born_ms;            /* wall clock, when the group's first instance started */
         int32_t partition_cnt;      /* of the source then */
+
+        /* Of the partition beside whose offset it stands. Notes of jobs that leave no record of themselves lack both. */
+        int64_t first;              /* where copying began in it; -1: not known */
+        int64_t epoch;              /* whose waypoints count, see decide/waypoint.h; 0: none do */
 };
 
 /** @returns the text, the caller's to free(); NULL when out of memory. */

@@ -1,6 +1,7 @@
 #include "decide/job_record.h"
 
 #include "decide/checkpoint.h"
+#include "decide/waypoint.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { JOB_RECORD_VERSION = 1, SHARD_MAX = 10000 };
+enum { JOB_RECORD_VERSION = 1, SHARD_MAX = 10000, PARTITION_MAX = 1000000 };
 
 /* ---- the descriptor ------------------------------------------------------------------------------------------------ */
 
@@ -145,6 +146,11 @@ void rp_job_checkpoint_key(char out[RP_JOB_KEY_SIZE], const char *job, int shard
                 snprintf(out, RP_JOB_KEY_SIZE, "%s|checkpoint|%d.d%" PRId64, job, shard, seq % RP_CHECKPOINT_SLOTS);
 }
 
+void rp_job_waypoint_key(char out[RP_JOB_KEY_SIZE], const char *job, int32_t partition, int32_t slot)
+{
+        snprintf(out, RP_JOB_KEY_SIZE, "%s|waypoint|%" PRId32 ".%" PRId32, job, partition, slot);
+}
+
 bool rp_job_name_is_legal(const char *job)
 {
         return *job && !strchr(job, '|') && strlen(job) <= 600;
@@ -166,6 +172,12 @@ void rp_job_fold_release(struct rp_job_fold *fold)
         }
         for (size_t i = 0; i < fold->checkpoint_cnt; i++)
                 free(fold->checkpoints[i].text);
+        for (size_t i = 0; i < fold->waypoint_cnt; i++)
+                free(fold->waypoints[i].text);
+        for (int32_t p = 0; p < fold->waypoint_partition_cnt; p++)
+                free(fold->waypoint_slots[p]);
+        free(fold->waypoint_slots);
+        free(fold->waypoints);
         free(fold->positions);
         free(fold->checkpoints);
         free(fold->descriptor);
@@ -246,9 +258,92 @@ static bool add_checkpoint(struct rp_job_fold *fold, const char *rest, const cha
         return true;
 }
 
+/* The place that says which waypoint is in the slot; NULL when out of memory. */
+static size_t *waypoint_slot(struct rp_job_fold *fold, int32_t partition, int32_t slot)
+{
+        if (partition >= fold->waypoint_partition_cnt) {
+                size_t **grown = realloc(fold->waypoint_slots, ((size_t)partition + 1) * sizeof(*grown));
+
+                if (!grown)
+                        return NULL;
+                fold->waypoint_slots = grown;
+                while (fold->waypoint_partition_cnt <= partition)
+                        grown[fold->waypoint_partition_cnt++] = NULL;
+        }
+        if (!fold->waypoint_slots[partition])
+                fold->waypoint_slots[partition] = calloc(RP_WAYPOINT_SLOTS, sizeof(size_t));
+        return fold->waypoint_slots[partition] ? &fold->waypoint_slots[partition][slot] : NULL;
+}
+
+/* Those that compaction would have taken away are dropped; the room of them is used again once it is half of all. */
+static void close_waypoint_gaps(struct rp_job_fold *fold)
+{
+        size_t cnt = 0;
+
+        for (size_t i = 0; i < fold->waypoint_cnt; i++) {
+                const struct rp_job_waypoint *waypoint = &fold->waypoints[i];
+
+                if (!waypoint->text)
+                        continue;
+                fold->waypoints[cnt++] = *waypoint;
+                fold->waypoint_slots[waypoint->partition][waypoint->slot] = cnt;
+        }
+        fold->waypoint_cnt = cnt;
+}
+
+static bool reserve_waypoint(struct rp_job_fold *fold)
+{
+        size_t cap = fold->waypoint_cap ? 2 * fold->waypoint_cap : 64;
+        struct rp_job_waypoint *grown;
+
+        if (fold->waypoint_cnt < fold->waypoint_cap)
+                return true;
+        close_waypoint_gaps(fold);
+        if (fold->waypoint_cnt < fold->waypoint_cap / 2)
+                return true;
+        grown = realloc(fold->waypoints, cap * sizeof(*grown));
+        if (!grown)
+                return false;
+        fold->waypoints = grown;
+        fold->waypoint_cap = cap;
+        return true;
+}
+
+/* rest: P.SLOT. Takes the text. */
+static bool add_waypoint(struct rp_job_fold *fold, const char *rest, char *text)
+{
+        const char *dot = strchr(rest, '.');
+        long partition = strtol(rest, NULL, 10), slot = dot ? strtol(dot + 1, NULL, 10) : -1;
+        size_t *there;
+
+        if (fold->is_brief || partition < 0 || partition >= PARTITION_MAX || slot < 0 || slot >= RP_WAYPOINT_SLOTS) {
+                free(text);
+                return true;
+        }
+        there = waypoint_slot(fold, (int32_t)partition, (int32_t)slot);
+        if (!there) {
+                free(text);
+                return false;
+        }
+        if (*there) {
+                free(fold->waypoints[*there - 1].text);
+                fold->waypoints[*there - 1].text = NULL;
+                *there = 0;
+        }
+        if (!text)
+                return true;
+        if (!reserve_waypoint(fold)) {
+                free(text);
+                return false;
+        }
+        fold->waypoints[fold->waypoint_cnt++] = (struct rp_job_waypoint){ text, (int32_t)partition, (int32_t)slot };
+        *there = fold->waypoint_cnt;
+        return true;
+}
+
 bool rp_job_fold_add(struct rp_job_fold *fold, const void *key, size_t key_len, const void *value, size_t value_len)
 {
-        static const char progress[] = "progress|", checkpoint[] = "checkpoint|";
+        static const char progress[] = "progress|", checkpoint[] = "checkpoint|", waypoint[] = "waypoint|";
         size_t job_len = strlen(fold->job);
         char *rest, *text;
         bool is_well = true;
@@ -266,6 +361,9 @@ bool rp_job_fold_add(struct rp_job_fold *fold, const void *key, size_t key_len, 
                 text = NULL;
         } else if (!strncmp(rest + 1, progress, sizeof(progress) - 1)) {
                 is_well = add_position(fold, rest + sizeof(progress), text);
+        } else if (!strncmp(rest + 1, waypoint, sizeof(waypoint) - 1)) {
+                is_well = add_waypoint(fold, rest + sizeof(waypoint), text);
+                text = NULL;
         } else if (!strncmp(rest + 1, checkpoint, sizeof(checkpoint) - 1)) {
                 is_well = add_checkpoint(fold, rest + sizeof(checkpoint), text);
         }

@@ -7,6 +7,7 @@
  *         JOB|checkpoint|SHARD.SEQ     a full checkpoint of one of the job's producers, see decide/checkpoint.h
  *         JOB|checkpoint|SHARD.dN      a delta. N goes round, so that compaction keeps the last RP_CHECKPOINT_SLOTS of them:
  *                                      the near past in steps of one transaction, all before in steps of 64
+ *         JOB|waypoint|P.SLOT          of a job that never ends: see decide/waypoint.h
  *
  * All but the descriptor's meaning to people is written in the very transaction that it speaks of. Pure.
  */
@@ -53,6 +54,7 @@ char *rp_job_progress_print(int64_t next, const char *note);
 
 void rp_job_progress_key(char out[RP_JOB_KEY_SIZE], const char *job, const char *topic, int32_t partition);
 void rp_job_checkpoint_key(char out[RP_JOB_KEY_SIZE], const char *job, int shard, int64_t seq, bool is_full);
+void rp_job_waypoint_key(char out[RP_JOB_KEY_SIZE], const char *job, int32_t partition, int32_t slot);
 
 /** False when a job of that name cannot be told from what is said of it. */
 bool rp_job_name_is_legal(const char *job);
@@ -64,8 +66,14 @@ struct rp_job_checkpoint {
         char *text;
 };
 
+struct rp_job_waypoint {
+        char *text;                            /* NULL: another one took its slot since */
+        int32_t partition, slot;
+};
+
 struct rp_job_fold {
         char *job;
+        bool is_brief;                         /* what cutover computes from is left aside. The caller's to set */
         const struct rp_topics *topics;        /* that the job reads, NULL: one. The caller's to set; borrowed */
         char *descriptor;                      /* the last one; NULL: none */
         struct rp_job_position {
@@ -79,6 +87,10 @@ struct rp_job_fold {
         size_t checkpoint_cnt, checkpoint_cap;
         int64_t next_seq;                      /* above all numbers seen, of any shard */
         int shard_cnt;                         /* one more than the highest shard seen */
+        struct rp_job_waypoint *waypoints;     /* in the order of the topic */
+        size_t waypoint_cnt, waypoint_cap;
+        size_t **waypoint_slots;               /* by partition, by slot: 1 + the index of the one that is there, 0: none */
+        int32_t waypoint_partition_cnt;
         int64_t read_to;                       /* where the next reading of the topic begins; for whoever reads */
 };
 

@@ -57,6 +57,7 @@ struct kafka_sink {
         struct rp_error failure; /* of the first record that could not be delivered; RP_OK when none */
 
         struct rp_job_store *store;         /* NULL: none */
+        struct rp_jobs_topic *jobs;         /* the store's, or the caller's; NULL: none */
         rd_kafka_topic_t *jobs_rkt;         /* NULL: no topic of jobs */
         struct rp_checkpoint_log log;
         char *descriptor;                   /* still to be written; NULL: none, or done */
@@ -110,7 +111,7 @@ static void name_packed(const struct kafka_sink *sink, int32_t place, char from[
 
 static void fail_jobs_delivery(struct kafka_sink *sink, const rd_kafka_message_t *report)
 {
-        const char *topic = rp_jobs_topic_name(sink->store->jobs);
+        const char *topic = rp_jobs_topic_name(sink->jobs);
 
         rp_fail(&sink->failure, next_step(report->err), "topic \"%s\" does not take a record of this job (%zu bytes): %s", topic,
                 report->len + report->key_len, rd_kafka_err2str(report->err));
@@ -256,12 +257,12 @@ static rp_err_t open_producer(struct kafka_sink *sink, struct rp_error *err)
         sink->rkt = rd_kafka_topic_new(sink->client.rk, sink->topic, NULL);
         if (!sink->rkt)
                 return rp_fail_resp(err, &sink->client, rd_kafka_last_error(), "cannot use topic \"%s\"", sink->topic);
-        if (!sink->store || !sink->store->jobs)
+        if (!sink->jobs)
                 return RP_OK;
-        sink->jobs_rkt = rd_kafka_topic_new(sink->client.rk, rp_jobs_topic_name(sink->store->jobs), NULL);
+        sink->jobs_rkt = rd_kafka_topic_new(sink->client.rk, rp_jobs_topic_name(sink->jobs), NULL);
         if (!sink->jobs_rkt)
                 return rp_fail_resp(err, &sink->client, rd_kafka_last_error(), "cannot use topic \"%s\"",
-                                    rp_jobs_topic_name(sink->store->jobs));
+                                    rp_jobs_topic_name(sink->jobs));
         return RP_OK;
 }
 
@@ -418,7 +419,7 @@ static rp_err_t sink_recover(struct rp_sink *base, struct rp_progress *progress,
                 rc = init_transactions(sink, err);
         if (rc == RP_OK)
                 rc = read_progress(sink, progress, sink->timeout_ms, err);
-        if (rc == RP_OK && sink->jobs_rkt)
+        if (rc == RP_OK && sink->store && sink->jobs)
                 rc = restart_log(sink, progress, err);
         return rc;
 }
@@ -455,7 +456,7 @@ static rp_err_t sink_begin(struct rp_sink *base, struct rp_error *err)
         sink->is_open = true;
         sink->is_doomed = false;
         rp_client_needs(&sink->client, RP_RESOURCE_TOPIC, "Write", sink->topic);
-        sink->keeps_anchors = sink->jobs_rkt && rp_checkpoint_log_wants_anchors(&sink->log);
+        sink->keeps_anchors = sink->store && sink->jobs && rp_checkpoint_log_wants_anchors(&sink->log);
         return judge(sink, rp_fail_kafka(err, &sink->client, rd_kafka_begin_transaction(sink->client.rk),
                                          "cannot begin a transaction"), err);
 }
@@ -575,11 +576,11 @@ static rp_err_t tell(struct kafka_sink *sink, const char *key, const char *text,
 
                 if (!kerr) {
                         /* What is refused from now on in this transaction is refused there: the target's records are in. */
-                        rp_client_needs(&sink->client, RP_RESOURCE_TOPIC, "Write", rp_jobs_topic_name(sink->store->jobs));
+                        rp_client_needs(&sink->client, RP_RESOURCE_TOPIC, "Write", rp_jobs_topic_name(sink->jobs));
                         return RP_OK;
                 }
                 if (kerr != RD_KAFKA_RESP_ERR__QUEUE_FULL || rp_clock_ms() >= deadline)
-                        return fail_write(sink, kerr, rp_jobs_topic_name(sink->store->jobs), err);
+                        return fail_write(sink, kerr, rp_jobs_topic_name(sink->jobs), err);
                 rp_client_serve(&sink->client, 10);
                 if (sink->failure.code != RP_OK)
                         return judge(sink, sink->failure.code, err);
@@ -635,6 +636,13 @@ static rp_err_t tell_jobs(struct kafka_sink *sink, const struct rp_mark *marks, 
         if (rc == RP_OK)
                 rp_checkpoint_log_told(&sink->log);
         return rc;
+}
+
+static rp_err_t sink_say(struct rp_sink *base, const char *key, const char *text, struct rp_error *err)
+{
+        struct kafka_sink *sink = self(base);
+
+        return sink->jobs_rkt ? tell(sink, key, text, err) : RP_OK;
 }
 
 /* ---- whether the topics are still the same ---------------------------------------------------------------------------- */
@@ -704,7 +712,7 @@ static rp_err_t sink_commit(struct rp_sink *base, const struct rp_mark *marks, s
         }
         for (int i = 0; i < sink->watched_cnt; i++)
                 rp_topic_watch_ask(sink->watched[i].watch, WATCH_TRY_MS);
-        if (sink->jobs_rkt)
+        if (sink->store && sink->jobs)
                 rc = tell_jobs(sink, marks, cnt, err);
         if (rc == RP_OK && sink->member)
                 rc = rp_kafka_group_metadata(sink->member, &group, err);
@@ -776,6 +784,7 @@ static const struct rp_sink_ops kafka_sink_ops = {
         .recover = sink_recover,
         .begin = sink_begin,
         .append = sink_append,
+        .say = sink_say,
         .commit = sink_commit,
         .abort = sink_abort,
         .free = sink_free,
@@ -817,6 +826,7 @@ static bool watch(struct kafka_sink *sink, struct rp_client *client, const char 
 static bool attach_store(struct kafka_sink *sink, const struct rp_kafka_sink_config *config)
 {
         sink->store = config->store;
+        sink->jobs = config->store ? config->store->jobs : config->jobs;
         sink->shard = config->shard;
         if (!config->store || !config->store->jobs)
                 return true;

@@ -41,6 +41,12 @@ struct rp_sink_ops {
 
         /** Aborts what is open, if there is time, and frees. */
         void (*free)(struct rp_sink *sink);
+
+        /**
+         * Adds a record to the topic of jobs (decide/job_record.h), in the open transaction. Where the sink has none nothing is
+         * said. May be NULL, which is the same.
+         */
+        rp_err_t (*say)(struct rp_sink *sink, const char *key, const char *text, struct rp_error *err);
 };
 
 struct rp_sink {

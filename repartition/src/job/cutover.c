@@ -1,9 +1,11 @@
 #include "job/cutover.h"
 
 #include "decide/cutover.h"
+#include "decide/followed.h"
 #include "decide/note.h"
 #include "io/groups.h"
 #include "io/kafka_source.h"
+#include "io/offsets.h"
 #include "io/reader.h"
 
 #include <inttypes.h>
@@ -19,6 +21,7 @@ struct rp_cutover_session {
         struct rp_verify_topics_config topics_config;
         struct rp_verify_topics topics;
         int64_t *firsts; /* where copying began, by source partition; -1: nothing was copied from it */
+        struct rp_job_fold followed; /* what the topic of jobs says of the follow, if there is one */
 };
 
 static rp_err_t out_of_memory(struct rp_error *err)
@@ -197,8 +200,12 @@ static void place_group(struct rp_cutover_plan *plan, struct rp_cutover_row *row
                                "log (%" PRId64 ")", partition, topic, offset, bounds->end);
                 else if (offset >= 0 && offset > next && (next >= 0 || offset > bounds->first))
                         refuse(plan, row, "it has read partition %" PRId32 " of \"%s\" up to %" PRId64 ", but only up to %" PRId64
-                               " was copied: run rewrite again first", partition, topic, offset,
-                               next < 0 ? bounds->first : next);
+                               " was copied: %s first", partition, topic, offset, next < 0 ? bounds->first : next,
+                               plan->is_followed ? "let follow come that far" : "run rewrite again");
+                else if (offset >= 0 && matters && offset < session->firsts[p] && bounds->first < session->firsts[p])
+                        refuse(plan, row, "it has read partition %" PRId32 " of \"%s\" up to %" PRId64 ", but copying began at %"
+                               PRId64 ": what lies between is not in \"%s\"", partition, topic, offset, session->firsts[p],
+                               session->config->target);
                 if (offset >= 0 || !matters)
                         continue;
                 row->missing++;
@@ -292,6 +299,68 @@ static rp_err_t count_again(struct rp_cutover_plan *plan, struct rp_cutover_row 
         return rc;
 }
 
+/* ---- where copies lie ----------------------------------------------------------------------------------------------------- */
+
+/* A log's end, not the last stable offset: what is open there counts. */
+static rp_err_t ask_log_end(struct rp_cutover_plan *plan, int32_t partition, int64_t *end, struct rp_error *err)
+{
+        const struct rp_cutover_config *config = plan->session->config;
+
+        return rp_offset_at(rp_jobs_topic_client(plan->session->topics.store.target), config->target, partition, RP_AT_END,
+                            config->timeout_ms, end, err);
+}
+
+/* Offsets that a target partition has, and that a committed reader can be put to. */
+static rp_err_t clip_starts(struct rp_cutover_plan *plan, struct rp_cutover_row *row, struct rp_error *err)
+{
+        const struct rp_verify_topics *topics = &plan->session->topics;
+        rp_err_t rc = RP_OK;
+
+        for (int32_t q = 0; rc == RP_OK && q < plan->target_cnt; q++) {
+                const struct rp_range *bounds = &topics->target_bounds[q];
+                int64_t end = bounds->end;
+
+                if (row->starts[q] < bounds->first)
+                        row->starts[q] = bounds->first;
+                if (row->starts[q] > end)
+                        rc = ask_log_end(plan, q, &end, err);
+                if (rc == RP_OK && row->starts[q] > end)
+                        rc = rp_fail(err, RP_ERR_INCOMPLETE, "partition %" PRId32 " of topic \"%s\" ends at %" PRId64
+                                     ", before a checkpoint of the job (%" PRId64 "): it lost records or was made anew", q,
+                                     plan->session->config->target, end, row->starts[q]);
+                if (row->starts[q] > bounds->end)
+                        row->starts[q] = bounds->end;
+        }
+        return rc;
+}
+
+/* How things are now is a checkpoint as well: whoever has read all that is copied goes on at the ends. */
+static rp_err_t find_starts(struct rp_cutover_plan *plan, struct rp_cutover_group *groups, struct rp_error *err)
+{
+        struct rp_cutover_session *session = plan->session;
+        struct rp_verify_topics *topics = &session->topics;
+        int64_t *epochs = calloc((size_t)plan->source_cnt + 1, sizeof(*epochs));
+        int64_t *positions = calloc((size_t)plan->source_cnt + 1, sizeof(*positions));
+        int64_t *ends = calloc((size_t)plan->target_cnt + 1, sizeof(*ends));
+        const struct rp_cutover_facts facts = { .fold = &topics->store.fold,
+                                                .followed = plan->is_followed ? &session->followed : NULL, .epochs = epochs,
+                                                .positions = positions, .ends = ends, .source_cnt = plan->source_cnt,
+                                                .target_cnt = plan->target_cnt };
+        bool is_well = epochs && positions && ends;
+
+        for (int32_t p = 0; is_well && p < plan->source_cnt; p++)
+                positions[p] = topics->progress.marks[p].next;
+        for (int32_t q = 0; is_well && q < plan->target_cnt; q++)
+                ends[q] = topics->target_bounds[q].end;
+        if (is_well && plan->is_followed)
+                rp_followed_epochs(&topics->followed.progress, epochs);
+        is_well = is_well && rp_cutover_starts(&facts, groups, plan->row_cnt);
+        free(epochs);
+        free(positions);
+        free(ends);
+        return is_well ? RP_OK : out_of_memory(err);
+}
+
 /* ---- preparing ------------------------------------------------------------------------------------------------------------- */
 
 static rp_err_t look_at_progress(struct rp_cutover_plan *plan, struct rp_error *err)
@@ -329,7 +398,6 @@ static rp_err_t look_at_progress(struct rp_cutover_plan *plan, struct rp_error *
 
 static rp_err_t compute(struct rp_cutover_plan *plan, struct rp_error *err)
 {
-        struct rp_cutover_session *session = plan->session;
         struct rp_cutover_group *groups = calloc(plan->row_cnt + 1, sizeof(*groups));
         int64_t *positions = malloc((plan->row_cnt * (size_t)plan->source_cnt + 1) * sizeof(*positions));
         rp_err_t rc = groups && positions ? RP_OK : out_of_memory(err);
@@ -339,23 +407,13 @@ static rp_err_t compute(struct rp_cutover_plan *plan, struct rp_error *err)
                 groups[g].starts = plan->rows[g].starts;
                 place_group(plan, &plan->rows[g], positions + g * (size_t)plan->source_cnt);
         }
-        if (rc == RP_OK &&
-            !rp_cutover_starts(&session->topics.store.fold, plan->source_cnt, plan->target_cnt, groups, plan->row_cnt))
-                rc = out_of_memory(err);
+        if (rc == RP_OK)
+                rc = find_starts(plan, groups, err);
         for (size_t g = 0; rc == RP_OK && g < plan->row_cnt && !plan->is_stopped; g++) {
                 struct rp_cutover_row *row = &plan->rows[g];
 
                 row->from_beginning = groups[g].from_beginning;
-                for (int32_t q = 0; q < plan->target_cnt; q++) {
-                        const struct rp_range *bounds = &session->topics.target_bounds[q];
-
-                        if (row->starts[q] < bounds->first)
-                                row->starts[q] = bounds->first;
-                        if (row->starts[q] > bounds->end)
-                                rc = rp_fail(err, RP_ERR_INCOMPLETE, "partition %" PRId32 " of topic \"%s\" ends at %" PRId64
-                                             ", before a checkpoint of the job (%" PRId64 "): it lost records or was made anew",
-                                             q, session->config->target, bounds->end, row->starts[q]);
-                }
+                rc = clip_starts(plan, row, err);
                 if (rc == RP_OK && !*row->refusal)
                         rc = count_again(plan, row, groups[g].positions, err);
         }
@@ -388,11 +446,16 @@ rp_err_t rp_cutover_prepare(struct rp_cutover_plan *plan, const struct rp_cutove
         plan->source_cnt = session->topics.source->partition_cnt;
         plan->topics = session->topics.source->topics;
         plan->target_cnt = session->topics.target->partition_cnt;
-        if (session->topics.store.jobs)
+        plan->is_followed = session->topics.followed.has_any;
+        if (!rp_job_fold_init(&session->followed, session->topics.followed.job))
+                rc = out_of_memory(err);
+        if (rc == RP_OK && session->topics.store.jobs)
                 rc = rp_jobs_topic_read(session->topics.store.jobs, &session->topics.store.fold, true, config->timeout_ms, err);
+        if (rc == RP_OK && session->topics.store.jobs && plan->is_followed)
+                rc = rp_jobs_topic_read(session->topics.store.jobs, &session->followed, true, config->timeout_ms, err);
         if (rc == RP_OK)
                 rc = look_at_progress(plan, err);
-        plan->checkpoints = session->topics.store.fold.checkpoint_cnt;
+        plan->checkpoints = session->topics.store.fold.checkpoint_cnt + session->followed.waypoint_cnt;
         for (size_t g = 0; rc == RP_OK && g < plan->row_cnt; g++)
                 rc = ask_group(plan, &plan->rows[g], err);
         if (rc == RP_OK)
@@ -443,6 +506,7 @@ void rp_cutover_release(struct rp_cutover_plan *plan)
         free(plan->rows);
         if (plan->session) {
                 rp_verify_topics_release(&plan->session->topics);
+                rp_job_fold_release(&plan->session->followed);
                 free(plan->session->firsts);
                 free(plan->session);
         }

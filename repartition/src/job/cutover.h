@@ -52,7 +52,8 @@ struct rp_cutover_plan {
         size_t row_cnt;
         size_t refusal_cnt;
         uint64_t left;             /* offsets of the source that are not copied yet: an upper bound of records */
-        uint64_t checkpoints;      /* that the job has left */
+        bool is_followed;          /* a follow copies what comes */
+        uint64_t checkpoints;      /* that the jobs have left */
         bool is_stopped;           /* by tick */
         bool is_verified;          /* equal */
         char verdict[400];         /* what was found, for people */

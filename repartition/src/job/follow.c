@@ -170,19 +170,40 @@ static rp_err_t start(struct loop *loop)
                 rc = loop->job->begin_at(loop->job->arg, loop->marks, new_cnt, loop->err);
         for (size_t i = 0; rc == RP_OK && i < new_cnt; i++)
                 copy->ranges[loop->marks[i].partition].first = loop->marks[i].next;
-        for (int32_t p = 0; rc == RP_OK && p < copy->config.partition_cnt; p++)
-                if (copy->ranges[p].end)
-                        loop->marks[cnt++] = (struct rp_mark){ .partition = p, .next = copy->ranges[p].first };
+        for (int32_t p = 0; rc == RP_OK && p < copy->config.partition_cnt; p++) {
+                if (!copy->ranges[p].end)
+                        continue;
+                loop->marks[cnt++] = (struct rp_mark){ .partition = p, .next = copy->ranges[p].first };
+                if (!loop->job->started(loop->job->arg, p, copy->ranges[p].first,
+                                        copy->seen.marks[p].next >= 0 ? copy->seen.marks[p].note : NULL))
+                        rc = rp_fail(loop->err, RP_ERR_FATAL, "out of memory");
+        }
         return rc == RP_OK ? group->ops->start(group, loop->marks, cnt, loop->err) : rc;
+}
+
+static rp_err_t begin(struct loop *loop)
+{
+        const struct rp_follow *job = loop->job;
+        rp_err_t rc = job->sink->ops->begin(job->sink, loop->err);
+        size_t cnt = 0;
+
+        for (int32_t p = 0; rc == RP_OK && job->begun && p < loop->copy.config.partition_cnt; p++)
+                if (rp_copy_is_held(&loop->copy, p) && rp_copy_position(&loop->copy, p) >= 0)
+                        loop->marks[cnt++] = (struct rp_mark){ .partition = p, .next = rp_copy_position(&loop->copy, p) };
+        return rc == RP_OK && job->begun ? job->begun(job->arg, loop->marks, cnt, loop->err) : rc;
 }
 
 static rp_err_t commit(struct loop *loop, const struct rp_copy_action *action)
 {
-        struct rp_sink *sink = loop->job->sink;
+        const struct rp_follow *job = loop->job;
+        struct rp_sink *sink = job->sink;
+        rp_err_t rc = job->committing ? job->committing(job->arg, action->mark_cnt, loop->err) : RP_OK;
 
+        if (rc != RP_OK)
+                return rc;
         for (size_t i = 0; i < action->mark_cnt; i++) {
                 loop->marks[i] = action->marks[i];
-                loop->marks[i].note = (char *)loop->job->note;
+                loop->marks[i].note = (char *)job->note(job->arg, action->marks[i].partition);
         }
         return sink->ops->commit(sink, loop->marks, action->mark_cnt, loop->err);
 }
@@ -207,7 +228,7 @@ static struct rp_copy_answer perform(struct loop *loop, const struct rp_copy_act
                 take(loop, action, &answer);
                 break;
         case RP_COPY_BEGIN:
-                answer.code = sink->ops->begin(sink, loop->err);
+                answer.code = begin(loop);
                 break;
         case RP_COPY_APPEND:
                 append(loop, &answer);

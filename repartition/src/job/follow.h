@@ -35,7 +35,6 @@ struct rp_follow {
         struct rp_sink *sink;
         int64_t transaction_ms;       /* longest time a transaction stays open */
         uint64_t transaction_bytes, transaction_records; /* most in one, 0: any; passed by one run of records at most */
-        const char *note;             /* stored beside every offset */
         bool is_named;                /* another instance can have the sink's name; else being fenced is but an uncertain
                                          outcome, as when a transaction was open for too long */
 
@@ -55,6 +54,28 @@ struct rp_follow {
 
         /** Where to begin in partitions for which nothing is stored: fills `next` of each mark. */
         rp_err_t (*begin_at)(void *arg, struct rp_mark *marks, size_t cnt, struct rp_error *err);
+
+        /**
+         * A partition is read from here on. Told again whenever it is given to us, or rewound.
+         * @param note  what is stored beside its offset; NULL: nothing is stored, begin_at() has said where it begins
+         * @returns false when out of memory
+         */
+        bool (*started)(void *arg, int32_t partition, int64_t next, const char *note);
+
+        /** @returns what is stored beside the partition's offset; borrowed until it is started again. */
+        const char *(*note)(void *arg, int32_t partition);
+
+        /**
+         * A transaction is open, and empty. Held are these partitions, of each of which all before `next` is dealt with, and
+         * nothing from it on. May be NULL.
+         */
+        rp_err_t (*begun)(void *arg, const struct rp_mark *held, size_t cnt, struct rp_error *err);
+
+        /**
+         * It is about to be committed together with so many offsets: the last moment to sink->ops->say() something in it. Only
+         * with offsets does the cluster check that this instance is still a member of the group. May be NULL.
+         */
+        rp_err_t (*committing)(void *arg, size_t offset_cnt, struct rp_error *err);
 
         /** As in job/copier.h. May be NULL. */
         int64_t (*hold)(void *arg, uint64_t bytes, uint64_t records);

@@ -4,6 +4,7 @@
 #include "crash.h"
 #include "io/kafka_group.h"
 #include "io/kafka_source.h"
+#include "io/topic_ids.h"
 #include "job/prepare.h"
 #include "report/text.h"
 
@@ -14,6 +15,7 @@
 
 enum {
         ADMIN_MS = 10000,
+        CLUSTER_ID_MS = 5000,
         SECOND_LOOK_MS = 2000 /* between what one commit makes visible in several places */
 };
 
@@ -190,6 +192,73 @@ static rp_err_t read_rewrite(struct rp_follow_plan *plan, const struct rp_follow
         return rc;
 }
 
+/* ---- the record of the job ------------------------------------------------------------------------------------------ */
+
+static rp_err_t describe(struct rp_follow_plan *plan, const struct rp_follow_plan_config *config, struct rp_error *err)
+{
+        struct rp_job_descriptor *descriptor = &plan->descriptor;
+        struct rp_client *client = rp_kafka_source_client(plan->source);
+        char cluster[RP_CLUSTER_ID_SIZE];
+        rp_err_t rc;
+
+        rp_cluster_id(client, CLUSTER_ID_MS, cluster);
+        *descriptor = (struct rp_job_descriptor){ .kind = "follow", .version = KR_VERSION, .source_cnt = 1,
+                                                  .since_ms = plan->note.born_ms };
+        snprintf(descriptor->identity, sizeof(descriptor->identity), "%s", plan->note.job);
+        snprintf(descriptor->fingerprint, sizeof(descriptor->fingerprint), "%s", kr_rule_fingerprint(config->rule));
+        snprintf(descriptor->by, sizeof(descriptor->by), "%s", config->by);
+        rc = rp_job_end_fill(&descriptor->sources[0], client, config->source, cluster, plan->source->partition_cnt, true,
+                             config->timeout_ms, err);
+        if (rc == RP_OK)
+                rc = rp_job_end_fill(&descriptor->target, client, config->target, cluster, plan->partition_cnt,
+                                     plan->target_exists, config->timeout_ms, err);
+        return rc;
+}
+
+/* A job that goes on must find the topics that it began with. */
+static rp_err_t compare_with_stored(struct rp_follow_plan *plan, const struct rp_job_fold *fold, struct rp_error *err)
+{
+        struct rp_job_descriptor stored;
+        char text[480];
+
+        if (!rp_job_descriptor_parse(&stored, fold->descriptor) || strcmp(stored.identity, plan->descriptor.identity) != 0)
+                return RP_OK;
+        plan->descriptor.since_ms = stored.since_ms;
+        if (rp_job_descriptor_differs(&stored, &plan->descriptor, text, sizeof(text)))
+                return rp_fail(err, RP_ERR_USAGE, "%.400s: to begin anew, choose another --job", text);
+        return RP_OK;
+}
+
+static rp_err_t look_at_jobs(struct rp_follow_plan *plan, const struct rp_follow_plan_config *config, bool goes_on,
+                             struct rp_error *err)
+{
+        struct rp_job_fold fold;
+        rp_err_t rc;
+
+        if (!rp_job_name_is_legal(config->job))
+                return rp_fail(err, RP_ERR_USAGE, "--job \"%.200s\": a name without the character | and of up to 600 bytes, "
+                               "please, or --jobs-topic none", config->job);
+        rc = rp_jobs_topic_open(&plan->jobs, config->client, config->jobs_topic, config->timeout_ms, err);
+        if (rc != RP_OK)
+                return rc;
+        if (!rp_jobs_topic_is_possible(plan->jobs)) {
+                rp_jobs_topic_close(plan->jobs);
+                plan->jobs = NULL;
+                return RP_OK;
+        }
+        rc = describe(plan, config, err);
+        if (rc != RP_OK || !goes_on)
+                return rc;
+        if (!rp_job_fold_init(&fold, config->job))
+                return rp_fail(err, RP_ERR_FATAL, "out of memory");
+        fold.is_brief = true;
+        rc = rp_jobs_topic_read(plan->jobs, &fold, false, config->timeout_ms, err);
+        if (rc == RP_OK)
+                rc = compare_with_stored(plan, &fold, err);
+        rp_job_fold_release(&fold);
+        return rc;
+}
+
 rp_err_t rp_follow_plan(struct rp_follow_plan *plan, const struct rp_follow_plan_config *config, struct rp_error *err)
 {
         struct rp_kafka_source_config source_config = { .client = config->client, .topic = config->source,
@@ -218,23 +287,26 @@ rp_err_t rp_follow_plan(struct rp_follow_plan *plan, const struct rp_follow_plan
                 rc = choose_beginning(plan, config, is_empty, err);
         if (rc == RP_OK && plan->note.from == RP_FROM_REWRITE)
                 rc = read_rewrite(plan, config, err);
-        if (rc == RP_OK && !(plan->note_text = rp_follow_note_print(&plan->note)))
-                rc = rp_fail(err, RP_ERR_FATAL, "out of memory");
+        if (rc == RP_OK && config->target && strcmp(config->jobs_topic, "none") != 0)
+                rc = look_at_jobs(plan, config, found, err);
         return rc;
 }
 
-rp_err_t rp_follow_plan_create(const struct rp_follow_plan *plan, const struct rp_follow_plan_config *config,
-                               struct rp_error *err)
+rp_err_t rp_follow_plan_create(struct rp_follow_plan *plan, const struct rp_follow_plan_config *config, struct rp_error *err)
 {
-        rp_err_t rc;
+        struct rp_client *client = rp_kafka_source_client(plan->source);
+        rp_err_t rc = RP_OK;
 
-        if (plan->target_exists)
-                return RP_OK;
         RP_CRASH_POINT("create target", "before");
-        /* Several instances are started at once; whoever is not the first finds it there. */
-        rc = rp_cluster_create(rp_kafka_source_client(plan->source), config->target, plan->partition_cnt,
-                               plan->replication_factor, &plan->settings, config->timeout_ms, err);
+        /* Several instances are started at once; whoever is not the first finds them there. */
+        if (plan->jobs)
+                rc = rp_jobs_topic_create(plan->jobs, plan->replication_factor, err);
+        if (rc == RP_OK && !plan->target_exists)
+                rc = rp_cluster_create(client, config->target, plan->partition_cnt, plan->replication_factor, &plan->settings,
+                                       config->timeout_ms, err);
         RP_CRASH_POINT("create target", "after");
+        if (rc == RP_OK && plan->jobs && !plan->target_exists)
+                rc = rp_topic_id(client, config->target, config->timeout_ms, plan->descriptor.target.id, err);
         return rc;
 }
 
@@ -263,7 +335,7 @@ void rp_follow_plan_release(struct rp_follow_plan *plan)
         rp_settings_release(&plan->settings);
         rp_progress_release(&plan->stored);
         rp_progress_release(&plan->rewrite);
-        free(plan->note_text);
+        rp_jobs_topic_close(plan->jobs);
         if (plan->source)
                 plan->source->ops->free(plan->source);
         *plan = (struct rp_follow_plan){ 0 };

@@ -6,6 +6,7 @@
 #include "io/client.h"
 #include "io/cluster.h"
 #include "io/group.h"
+#include "io/jobs_topic.h"
 #include "io/source.h"
 
 #include <keyroute.h>
@@ -17,6 +18,7 @@ struct rp_follow_plan_config {
         const char *job;             /* the group */
         const char *rewrite_job;     /* RP_FROM_REWRITE: whose progress it is */
         const char *by;              /* host and process */
+        const char *jobs_topic;      /* with a target; see io/jobs_topic.h; "none": without */
         const kr_rule_t *rule;
         int32_t partition_cnt;       /* of the target; 0: not said */
         int32_t replication_factor;  /* of a target that is created; 0: like the source */
@@ -35,12 +37,13 @@ struct rp_follow_plan {
         bool target_exists;
         bool is_birth;               /* nothing is stored: the group begins now */
         struct rp_follow_note note;  /* as stored, or as it will be */
-        char *note_text;
         struct rp_progress stored;   /* by the group, when it was looked at */
         struct rp_progress rewrite;  /* RP_FROM_REWRITE: of the rewrite */
         struct rp_settings settings; /* of a target that is created */
         int64_t batch_bytes_max;     /* of the target; 0: not known */
         char timestamp_type[32];     /* of the target; "" when not known */
+        struct rp_jobs_topic *jobs;  /* NULL: in place, or there is none and none can be made, or none is wanted */
+        struct rp_job_descriptor descriptor; /* of the job as it goes on now */
 };
 
 /**
@@ -50,9 +53,8 @@ struct rp_follow_plan {
  */
 rp_err_t rp_follow_plan(struct rp_follow_plan *plan, const struct rp_follow_plan_config *config, struct rp_error *err);
 
-/** Creates the target as planned, if it does not exist. Another instance may do the same at the same time. */
-rp_err_t rp_follow_plan_create(const struct rp_follow_plan *plan, const struct rp_follow_plan_config *config,
-                               struct rp_error *err);
+/** Creates the target as planned, and the topic of jobs, where they do not exist. Other instances may do the same at once. */
+rp_err_t rp_follow_plan_create(struct rp_follow_plan *plan, const struct rp_follow_plan_config *config, struct rp_error *err);
 
 /** Fills `next` of marks for which the group has stored nothing. */
 rp_err_t rp_follow_plan_begin_at(const struct rp_follow_plan *plan, struct rp_group *group, struct rp_mark *marks,

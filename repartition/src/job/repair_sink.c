@@ -309,7 +309,7 @@ static void sink_free(struct rp_sink *base)
 }
 
 static const struct rp_sink_ops repair_sink_ops = { sink_stored, sink_recover, sink_begin, sink_append,
-                                                    sink_commit, sink_abort, sink_free };
+                                                    sink_commit, sink_abort, sink_free, NULL };
 
 struct rp_sink *rp_repair_sink_new(const struct rp_repair_sink_config *config)
 {

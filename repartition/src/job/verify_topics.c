@@ -1,8 +1,12 @@
 #include "job/verify_topics.h"
 
+#include "decide/followed.h"
 #include "io/cluster.h"
+#include "io/kafka_sink.h"
 #include "io/kafka_source.h"
 #include "io/topic_ids.h"
+#include "job/follow_plan.h"
+#include "job/prepare.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -26,14 +30,13 @@ static struct rp_kafka_source_config side_config(const struct rp_verify_topics_c
         return config;
 }
 
-static rp_err_t open_side(struct rp_source **source, const struct rp_verify_topics_config *want, int side,
+static rp_err_t open_side(struct rp_source **source, const struct rp_verify_topics_config *want, int side, const char *group,
                           struct rp_range **bounds, struct rp_error *err)
 {
         struct rp_kafka_source_config config = side_config(want, side);
         rp_err_t rc;
 
-        if (!side)
-                config.group = want->job;
+        config.group = group;
         rc = rp_kafka_source_new(source, &config, err);
 
         if (rc != RP_OK)
@@ -41,6 +44,70 @@ static rp_err_t open_side(struct rp_source **source, const struct rp_verify_topi
         *bounds = calloc((size_t)(*source)->partition_cnt, sizeof(**bounds));
         return *bounds ? RP_OK : rp_fail(err, RP_ERR_FATAL, "out of memory");
 }
+
+/* ---- which jobs ---------------------------------------------------------------------------------------------------------- */
+
+static void close_followed(struct rp_verify_topics *topics)
+{
+        if (topics->followed.source)
+                topics->followed.source->ops->free(topics->followed.source);
+        topics->followed.source = NULL;
+        rp_progress_release(&topics->followed.progress);
+        topics->followed.has_any = false;
+}
+
+/* What follow has stored. A job that this user may not see is none: verify then finds its records unexpected. */
+static rp_err_t read_followed(struct rp_verify_topics *topics, struct rp_error *err)
+{
+        rp_err_t rc;
+
+        if (!topics->followed.source)
+                return RP_OK;
+        rc = rp_kafka_progress(topics->followed.source, &topics->followed.progress, topics->config->timeout_ms, err);
+        topics->followed.has_any = rc == RP_OK && rp_followed_has_any(&topics->followed.progress);
+        if (rc == RP_ERR_USAGE) {
+                close_followed(topics);
+                rc = RP_OK;
+        }
+        return rc;
+}
+
+static rp_err_t open_followed(struct rp_verify_topics *topics, const char *job, struct rp_error *err)
+{
+        struct rp_kafka_source_config config = side_config(topics->config, 0);
+        rp_err_t rc;
+
+        snprintf(topics->followed.job, sizeof(topics->followed.job), "%s", job);
+        config.group = topics->followed.job;
+        rc = rp_kafka_source_new(&topics->followed.source, &config, err);
+        if (rc == RP_OK && !rp_progress_init(&topics->followed.progress, topics->followed.source->partition_cnt))
+                rc = rp_fail(err, RP_ERR_FATAL, "out of memory");
+        return rc == RP_OK ? read_followed(topics, err) : rc;
+}
+
+/*
+ * What a follow copied is no rewrite's progress, but goes on from it. Which of the two the name is tells what is stored under
+ * it; but for the default names only a follow's own progress does. @param rewrite  filled in: the other one's name
+ */
+static rp_err_t find_jobs(struct rp_verify_topics *topics, char *rewrite, size_t size, struct rp_error *err)
+{
+        const struct rp_verify_topics_config *config = topics->config;
+        char name[600];
+        rp_err_t rc;
+
+        rp_job_default_name(rewrite, size, config->source, config->target);
+        rp_follow_default_name(name, sizeof(name), config->source, config->target);
+        if (config->source_cnt == 1 && !strcmp(config->job, rewrite))
+                return open_followed(topics, name, err);
+        rc = config->source_cnt == 1 ? open_followed(topics, config->job, err) : RP_OK;
+        if (rc != RP_OK || topics->followed.has_any)
+                return rc;
+        close_followed(topics);
+        snprintf(rewrite, size, "%s", config->job);
+        return RP_OK;
+}
+
+/* ---- how far ------------------------------------------------------------------------------------------------------------- */
 
 static bool is_same_progress(const struct rp_progress *a, const struct rp_progress *b)
 {
@@ -50,36 +117,67 @@ static bool is_same_progress(const struct rp_progress *a, const struct rp_progre
         return true;
 }
 
-/* The progress and the target's end belong together only if the job committed nothing in between. */
+static rp_err_t read_progress(struct rp_verify_topics *topics, struct rp_progress *own, struct rp_error *err)
+{
+        rp_progress_release(own);
+        if (!rp_progress_init(own, topics->source->partition_cnt))
+                return rp_fail(err, RP_ERR_FATAL, "out of memory");
+        return rp_job_store_progress(&topics->store, own, topics->config->timeout_ms, err);
+}
+
+/* Whether neither job has stored anything between two looks. */
+static rp_err_t read_again(struct rp_verify_topics *topics, bool *is_settled, struct rp_error *err)
+{
+        struct rp_progress own = topics->progress, followed = topics->followed.progress;
+        bool had_any = topics->followed.has_any;
+        rp_err_t rc;
+
+        topics->progress = topics->followed.progress = (struct rp_progress){ 0 };
+        if (!rp_progress_init(&topics->followed.progress, followed.cnt ? followed.cnt : 1))
+                rc = rp_fail(err, RP_ERR_FATAL, "out of memory");
+        else
+                rc = read_progress(topics, &topics->progress, err);
+        if (rc == RP_OK)
+                rc = read_followed(topics, err);
+        *is_settled = rc == RP_OK && had_any == topics->followed.has_any && is_same_progress(&own, &topics->progress) &&
+                      (!had_any || is_same_progress(&followed, &topics->followed.progress));
+        rp_progress_release(&own);
+        rp_progress_release(&followed);
+        return rc;
+}
+
+/*
+ * The progress and the target's end belong together only if nothing was committed in between; and what the progress speaks
+ * of must be seen there: what was being written when it was read is waited for.
+ */
 static rp_err_t settle(struct rp_verify_topics *topics, struct rp_error *err)
 {
         const struct rp_verify_topics_config *config = topics->config;
+        bool is_settled = false;
         rp_err_t rc = rp_kafka_source_await_stable(topics->target, config->target_client, STABLE_MS, err);
 
         if (rc == RP_OK)
                 rc = topics->source->ops->bounds(topics->source, topics->source_bounds, err);
         if (rc == RP_OK)
-                rc = rp_job_store_progress(&topics->store, &topics->progress, config->timeout_ms, err);
-        for (int i = 0; rc == RP_OK && i < SETTLE_TRIES; i++) {
-                struct rp_progress again = { 0 };
-                bool is_settled;
-
-                rc = topics->target->ops->bounds(topics->target, topics->target_bounds, err);
-                if (rc == RP_OK && !rp_progress_init(&again, topics->source->partition_cnt))
-                        rc = rp_fail(err, RP_ERR_FATAL, "out of memory");
-                if (rc == RP_OK)
-                        rc = rp_job_store_progress(&topics->store, &again, config->timeout_ms, err);
-                if (rc != RP_OK) {
-                        rp_progress_release(&again);
-                        return rc;
-                }
-                is_settled = is_same_progress(&topics->progress, &again);
-                rp_progress_release(&topics->progress);
-                topics->progress = again;
-                if (is_settled)
-                        return RP_OK;
-        }
+                rc = read_progress(topics, &topics->progress, err);
         if (rc == RP_OK)
+                rc = read_followed(topics, err);
+        for (int i = 0; rc == RP_OK && i < SETTLE_TRIES; i++) {
+                if (topics->followed.has_any)
+                        rc = rp_kafka_source_await_stable(topics->target, config->target_client, STABLE_MS, err);
+                if (rc == RP_OK)
+                        rc = topics->target->ops->bounds(topics->target, topics->target_bounds, err);
+                if (rc == RP_OK)
+                        rc = read_again(topics, &is_settled, err);
+                if (rc == RP_OK && is_settled)
+                        return topics->followed.has_any ? rp_followed_join(&topics->progress, &topics->followed.progress,
+                                                                           topics->source_bounds, err)
+                                                        : RP_OK;
+        }
+        if (rc == RP_OK && topics->followed.has_any)
+                rc = rp_fail(err, RP_ERR_RETRY, "the job \"%s\" is copying all the while: stop it, or hold it with \"repartition "
+                             "ctl SOCKET pause\", until this is done", topics->followed.job);
+        else if (rc == RP_OK)
                 rc = rp_fail(err, RP_ERR_RETRY, "the job \"%s\" is running: verify when it is done", config->job);
         return rc;
 }
@@ -163,15 +261,18 @@ static rp_err_t name_state(struct rp_verify_topics *topics, struct rp_error *err
 rp_err_t rp_verify_topics_open(struct rp_verify_topics *topics, const struct rp_verify_topics_config *config,
                                struct rp_error *err)
 {
-        struct rp_job_store_config store = { .target = config->target_client, .job = config->job, .topic = config->jobs_topic,
+        char rewrite[600];
+        struct rp_job_store_config store = { .target = config->target_client, .job = rewrite, .topic = config->jobs_topic,
                                              .timeout_ms = config->timeout_ms };
         int32_t pin = kr_rule_partitions(config->rule);
         rp_err_t rc;
 
         *topics = (struct rp_verify_topics){ .config = config };
-        rc = open_side(&topics->source, config, 0, &topics->source_bounds, err);
+        rc = find_jobs(topics, rewrite, sizeof(rewrite), err);
         if (rc == RP_OK)
-                rc = open_side(&topics->target, config, 1, &topics->target_bounds, err);
+                rc = open_side(&topics->source, config, 0, rewrite, &topics->source_bounds, err);
+        if (rc == RP_OK)
+                rc = open_side(&topics->target, config, 1, NULL, &topics->target_bounds, err);
         store.source = topics->source;
         if (rc == RP_OK)
                 rc = rp_job_store_open(&topics->store, &store, err);
@@ -182,8 +283,11 @@ rp_err_t rp_verify_topics_open(struct rp_verify_topics *topics, const struct rp_
         if (rc == RP_OK && pin && pin != topics->target->partition_cnt)
                 rc = rp_fail(err, RP_ERR_USAGE, "the policy is made for %" PRId32 " partitions, topic \"%s\" has %" PRId32, pin,
                              config->target, topics->target->partition_cnt);
-        if (rc == RP_OK && !rp_progress_init(&topics->progress, topics->source->partition_cnt))
-                rc = rp_fail(err, RP_ERR_FATAL, "out of memory");
+        if (topics->store.is_apart)
+                close_followed(topics); /* follow works within one cluster */
+        if (rc == RP_OK && topics->followed.source && topics->followed.source->partition_cnt != topics->source->partition_cnt)
+                rc = rp_fail(err, RP_ERR_RETRY, "topic \"%s\" has other partitions than a moment ago: run this again",
+                             config->source);
         if (rc == RP_OK)
                 rc = settle(topics, err);
         if (rc == RP_OK && config->is_kept)
@@ -224,6 +328,7 @@ void rp_verify_topics_fill(struct rp_verify_topics *topics, struct rp_verify *ve
 
 void rp_verify_topics_release(struct rp_verify_topics *topics)
 {
+        close_followed(topics);
         rp_progress_release(&topics->progress);
         rp_job_store_close(&topics->store);
         free(topics->source_bounds);

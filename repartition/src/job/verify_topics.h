@@ -38,8 +38,15 @@ struct rp_verify_topics_config {
 struct rp_verify_topics {
         const struct rp_verify_topics_config *config;
         struct rp_source *source, *target;
-        struct rp_job_store store;
-        struct rp_progress progress;                 /* of the job; no mark set when it has none */
+        struct rp_job_store store;                   /* of the rewrite, or of the job that is no follow */
+        /** Of the follow that has gone on from there, or copies alone. */
+        struct {
+                char job[600];
+                struct rp_source *source;            /* whose group it is; NULL: there is nothing to look for */
+                struct rp_progress progress;         /* as stored, by source partition */
+                bool has_any;
+        } followed;
+        struct rp_progress progress;                 /* of both together; no mark set when there is none */
         struct rp_range *source_bounds, *target_bounds;
         rp_compare_mode_t mode;
         char mode_reason[600];                       /* why that one, for people */
@@ -47,7 +54,8 @@ struct rp_verify_topics {
 };
 
 /**
- * Connects, waits a little for what is just being committed, and fixes the ends.
+ * Connects, waits a little for what is just being committed, and fixes the ends. The job that is named is a rewrite or a
+ * follow. The rewrite by its default name has a follow by its own default name beside it, and that one the rewrite.
  * @returns RP_ERR_RETRY when the job is running, so that there is no such moment; RP_ERR_USAGE when a topic does not
  *          exist or the rule is made for another partition count. *topics is the caller's to release in any case.
  */
