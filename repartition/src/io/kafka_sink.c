@@ -2,13 +2,12 @@
 #include "io/kafka_sink.h"
 
 #include "clock.h"
-#include "crash.h"
 #include "decide/checkpoint.h"
 #include "io/cluster.h"
 #include "io/kafka_group.h"
 #include "io/kafka_source.h"
 #include "io/topic_ids.h"
-#include "io/within.h"
+#include "io/transact.h"
 #include "io/unanswered.h"
 #include "io/zero_time.h"
 
@@ -24,17 +23,7 @@ enum {
         INIT_TRY_MS = 10000,
         PEEK_MS = 3000,        /* stored() is a look in passing; recover() has more patience */
         PURGE_MS = 3000,
-        WATCH_TRY_MS = 3000,   /* for one answer on a topic's id; a transaction is open meanwhile */
-        WATCH_MS = 7000,
-        ABORT_MS = 5000,       /* when all is over anyway */
-        GRACE_MS = 5000        /* at most, beyond the time-out that a call was given, before it is taken for hung */
-};
-
-/* A topic that must stay the one that it was. */
-struct watched {
-        struct rp_topic_watch *watch;
-        const char *topic;
-        char id[RP_TOPIC_ID_SIZE];
+        ABORT_MS = 5000        /* when all is over anyway */
 };
 
 struct kafka_sink {
@@ -64,8 +53,8 @@ struct kafka_sink {
         int shard;
         bool is_doomed;                     /* the transaction can only be aborted; its next call will tell why */
         bool keeps_anchors;                 /* this transaction's checkpoint will be a full one */
-        struct watched watched[RP_TOPICS_MAX + 1]; /* source and target, as far as there is something to hold them to */
-        int watched_cnt;
+        struct rp_topic_watch *watches[RP_TOPICS_MAX + 1]; /* source and target, as far as there is something to hold them to */
+        int watch_cnt;
 };
 
 static struct kafka_sink *self(struct rp_sink *base)
@@ -268,48 +257,6 @@ static rp_err_t open_producer(struct kafka_sink *sink, struct rp_error *err)
 
 /* ---- calls that may hang ---------------------------------------------------------------------------------------- */
 
-struct call {
-        enum { INIT, SEND_OFFSETS, COMMIT, ABORT } what;
-        rd_kafka_t *rk;
-        int timeout_ms;
-        rd_kafka_topic_partition_list_t *offsets;   /* SEND_OFFSETS; owned */
-        rd_kafka_consumer_group_metadata_t *group;  /* likewise */
-        rd_kafka_error_t *kerr;                     /* what came of it */
-};
-
-static void perform(void *raw)
-{
-        struct call *call = raw;
-
-        switch (call->what) {
-        case INIT:
-                call->kerr = rd_kafka_init_transactions(call->rk, call->timeout_ms);
-                break;
-        case SEND_OFFSETS:
-                call->kerr = rd_kafka_send_offsets_to_transaction(call->rk, call->offsets, call->group, call->timeout_ms);
-                break;
-        case COMMIT:
-                call->kerr = rd_kafka_commit_transaction(call->rk, call->timeout_ms);
-                break;
-        case ABORT:
-                call->kerr = rd_kafka_abort_transaction(call->rk, call->timeout_ms);
-                break;
-        }
-}
-
-static void release(void *raw)
-{
-        struct call *call = raw;
-
-        if (call->offsets)
-                rd_kafka_topic_partition_list_destroy(call->offsets);
-        if (call->group)
-                rd_kafka_consumer_group_metadata_destroy(call->group);
-        if (call->kerr)
-                rd_kafka_error_destroy(call->kerr);
-        free(call);
-}
-
 /*
  * The client is in use by a thread that will not come back: it is left to itself, but for the delivery reports, since
  * consumed messages hang on them. The producer that takes its name fences it.
@@ -327,34 +274,41 @@ static void abandon_producer(struct kafka_sink *sink)
         sink->is_open = false;
 }
 
-#ifdef RP_CRASH_POINTS
-static const char *const call_names[] = { [INIT] = "init transactions", [SEND_OFFSETS] = "send offsets",
-                                          [COMMIT] = "end transaction", [ABORT] = "abort transaction" };
-#endif
-
-/* Performs a transactional call. Takes offsets and group. `doing` completes "cannot ...". */
-static rp_err_t transact(struct kafka_sink *sink, struct call wanted, const char *doing, struct rp_error *err)
+/* `doing` completes "cannot ...". */
+static rp_err_t transact(struct kafka_sink *sink, const struct rp_transact_call *call, const char *doing, struct rp_error *err)
 {
-        struct call *call = malloc(sizeof(*call));
-        int patience_ms = wanted.timeout_ms + (wanted.timeout_ms < GRACE_MS ? wanted.timeout_ms : GRACE_MS);
-        rp_err_t rc;
+        rp_transact_end_t end;
+        rp_err_t rc = rp_transact(&sink->client, call, doing, &end, err);
 
-        if (!call)
-                return rp_fail(err, RP_ERR_FATAL, "out of memory");
-        *call = wanted;
-        call->rk = sink->client.rk;
-        RP_CRASH_POINT(call_names[wanted.what], "before");
-        if (!rp_call_within(patience_ms, perform, release, call)) {
+        if (end == RP_TRANSACT_HUNG)
                 abandon_producer(sink);
-                return rp_fail(err, RP_ERR_ABORT_BATCH, "cannot %s: librdkafka %s did not come back from that within %d s", doing,
-                               rd_kafka_version_str(), patience_ms / 1000);
-        }
-        RP_CRASH_POINT(call_names[wanted.what], "after");
-        sink->is_doomed |= call->kerr && rd_kafka_error_code(call->kerr) == RD_KAFKA_RESP_ERR__STATE;
-        rc = rp_fail_kafka(err, &sink->client, call->kerr, "cannot %s", doing); /* takes kerr */
-        call->kerr = NULL;
-        release(call);
+        sink->is_doomed |= end == RP_TRANSACT_FAILED_BEFORE;
         return rc;
+}
+
+/* Takes both. */
+static rp_err_t send_offsets(struct kafka_sink *sink, rd_kafka_topic_partition_list_t *offsets,
+                             rd_kafka_consumer_group_metadata_t *group, struct rp_error *err)
+{
+        /* Progress that is added later than the cluster has patience with the transaction is of no use. */
+        int ms = sink->timeout_ms < RP_TRANSACTION_TIMEOUT_MS ? sink->timeout_ms : RP_TRANSACTION_TIMEOUT_MS;
+        struct rp_transact_call call = { RP_TRANSACT_SEND_OFFSETS, ms, offsets, group };
+
+        return transact(sink, &call, "add the progress to the transaction", err);
+}
+
+static rp_err_t commit(struct kafka_sink *sink, struct rp_error *err)
+{
+        struct rp_transact_call call = { RP_TRANSACT_COMMIT, sink->timeout_ms, NULL, NULL };
+
+        return transact(sink, &call, "commit the transaction", err);
+}
+
+static rp_err_t abort_open(struct kafka_sink *sink, int timeout_ms, struct rp_error *err)
+{
+        struct rp_transact_call call = { RP_TRANSACT_ABORT, timeout_ms, NULL, NULL };
+
+        return transact(sink, &call, "abort the transaction", err);
 }
 
 /* Fences whoever had the id, and aborts what was open under it. Patient: the coordinator may be moving. */
@@ -367,7 +321,8 @@ static rp_err_t init_transactions(struct kafka_sink *sink, struct rp_error *err)
         for (;;) {
                 int64_t left = deadline - rp_clock_ms();
                 int wait = left > INIT_TRY_MS ? INIT_TRY_MS : left > 1 ? (int)left : 1;
-                rp_err_t rc = transact(sink, (struct call){ .what = INIT, .timeout_ms = wait }, doing, err);
+                struct rp_transact_call call = { RP_TRANSACT_INIT, wait, NULL, NULL };
+                rp_err_t rc = transact(sink, &call, doing, err);
 
                 if (sink->client.rk)
                         rp_client_serve(&sink->client, 0);
@@ -541,12 +496,6 @@ static rp_err_t sink_append(struct rp_sink *base, const struct rp_record *rec, i
         return RP_OK;
 }
 
-/* Progress that is added later than the cluster has patience with the transaction is of no use. */
-static int offsets_ms(const struct kafka_sink *sink)
-{
-        return sink->timeout_ms < RP_TRANSACTION_TIMEOUT_MS ? sink->timeout_ms : RP_TRANSACTION_TIMEOUT_MS;
-}
-
 /* ---- what goes into the topic of jobs ------------------------------------------------------------------------------- */
 
 /* Being fenced must not pass for trouble that a new producer could mend: it would fence the one that took over. */
@@ -645,35 +594,7 @@ static rp_err_t sink_say(struct rp_sink *base, const char *key, const char *text
         return sink->jobs_rkt ? tell(sink, key, text, err) : RP_OK;
 }
 
-/* ---- whether the topics are still the same ---------------------------------------------------------------------------- */
-
-/*
- * Asked after the transaction's last record was read and written: a topic that is the same now was so all the time, since
- * an id never comes back.
- */
-static rp_err_t check_watched(struct kafka_sink *sink, struct watched *watched, struct rp_error *err)
-{
-        int64_t deadline = rp_clock_ms() + WATCH_MS;
-        char id[RP_TOPIC_ID_SIZE];
-        rp_err_t rc;
-
-        for (;;) {
-                rp_topic_watch_ask(watched->watch, WATCH_TRY_MS);
-                rc = rp_topic_watch_answer(watched->watch, WATCH_TRY_MS + 500, id, err);
-                /* "No such topic" is also what a broker says that has just started: the new start of the job will tell. */
-                if (rc == RP_OK || rp_clock_ms() >= deadline)
-                        break;
-                rp_client_serve(&sink->client, 100);
-        }
-        if (rc != RP_OK)
-                return err->code = RP_ERR_ABORT_BATCH;
-        if (*id && strcmp(id, watched->id) != 0)
-                return rp_fail(err, RP_ERR_INCOMPLETE,
-                               "topic \"%s\" was deleted and made again while it was in use (its id was %s and is %s). What was "
-                               "committed before comes from, or went into, the old one; nothing was committed since",
-                               watched->topic, watched->id, id);
-        return RP_OK;
-}
+/* ---- the end of a transaction ---------------------------------------------------------------------------------------- */
 
 /*
  * The call that meets the failure of a transaction does not always tell its reason: producing never does, and adding the
@@ -685,9 +606,7 @@ static rp_err_t ask_why(struct kafka_sink *sink, struct rp_error *err)
         rp_err_t rc;
 
         rd_kafka_topic_partition_list_add(list, sink->topic, 0)->offset = 0;
-        rc = transact(sink, (struct call){ .what = SEND_OFFSETS, .timeout_ms = offsets_ms(sink), .offsets = list,
-                                           .group = rd_kafka_consumer_group_metadata_new(sink->job) },
-                      "add the progress to the transaction", err);
+        rc = send_offsets(sink, list, rd_kafka_consumer_group_metadata_new(sink->job), err);
         return rc != RP_OK ? rc : rp_fail(err, RP_ERR_ABORT_BATCH, "the transaction has failed");
 }
 
@@ -710,8 +629,8 @@ static rp_err_t sink_commit(struct rp_sink *base, const struct rp_mark *marks, s
                 at->metadata = marks[i].note ? strdup(marks[i].note) : NULL;
                 at->metadata_size = at->metadata ? strlen(at->metadata) : 0;
         }
-        for (int i = 0; i < sink->watched_cnt; i++)
-                rp_topic_watch_ask(sink->watched[i].watch, WATCH_TRY_MS);
+        for (int i = 0; i < sink->watch_cnt; i++)
+                rp_topic_watch_ask_same(sink->watches[i]);
         if (sink->store && sink->jobs)
                 rc = tell_jobs(sink, marks, cnt, err);
         if (rc == RP_OK && sink->member)
@@ -719,18 +638,15 @@ static rp_err_t sink_commit(struct rp_sink *base, const struct rp_mark *marks, s
         else if (rc == RP_OK && !is_apart)
                 group = rd_kafka_consumer_group_metadata_new(sink->job);
         if (group)
-                rc = transact(sink, (struct call){ .what = SEND_OFFSETS, .timeout_ms = offsets_ms(sink), .offsets = list,
-                                                   .group = group },
-                              "add the progress to the transaction", err);
+                rc = send_offsets(sink, list, group, err);
         else
                 rd_kafka_topic_partition_list_destroy(list);
         if (sink->is_doomed && sink->client.rk)
                 rc = ask_why(sink, err);
-        for (int i = 0; rc == RP_OK && i < sink->watched_cnt; i++)
-                rc = check_watched(sink, &sink->watched[i], err);
+        for (int i = 0; rc == RP_OK && i < sink->watch_cnt; i++)
+                rc = rp_topic_watch_check_same(sink->watches[i], err);
         if (rc == RP_OK)
-                rc = transact(sink, (struct call){ .what = COMMIT, .timeout_ms = sink->timeout_ms },
-                              "commit the transaction", err);
+                rc = commit(sink, err);
         /* Success told by the answer to a second request: the first may still arrive, in a later transaction. */
         if (rc == RP_OK && rp_unanswered_count(sink->unanswered))
                 rc = rp_fail(err, RP_ERR_ABORT_BATCH, "a request about the transaction was never answered%s%s",
@@ -747,8 +663,7 @@ static rp_err_t sink_commit(struct rp_sink *base, const struct rp_mark *marks, s
 static rp_err_t sink_abort(struct rp_sink *base, struct rp_error *err)
 {
         struct kafka_sink *sink = self(base);
-        rp_err_t rc = transact(sink, (struct call){ .what = ABORT, .timeout_ms = sink->timeout_ms }, "abort the transaction",
-                               err);
+        rp_err_t rc = abort_open(sink, sink->timeout_ms, err);
 
         if (rc != RP_OK)
                 return judge(sink, rc, err);
@@ -766,12 +681,12 @@ static void sink_free(struct rp_sink *base)
         if (sink->is_open && sink->client.rk) {
                 struct rp_error ignored;
 
-                transact(sink, (struct call){ .what = ABORT, .timeout_ms = ABORT_MS }, "abort the transaction", &ignored);
+                abort_open(sink, ABORT_MS, &ignored);
         }
         close_producer(sink);
         free(sink->id);
-        for (int i = 0; i < sink->watched_cnt; i++)
-                rp_topic_watch_free(sink->watched[i].watch);
+        for (int i = 0; i < sink->watch_cnt; i++)
+                rp_topic_watch_free(sink->watches[i]);
         rp_checkpoint_log_release(&sink->log);
         free(sink->descriptor);
         free(sink->job);
@@ -813,14 +728,10 @@ rp_err_t rp_kafka_sink_check_count(struct rp_sink *base, int timeout_ms, int32_t
 
 static bool watch(struct kafka_sink *sink, struct rp_client *client, const char *topic, const char *id)
 {
-        struct watched *watched = &sink->watched[sink->watched_cnt];
-
         if (!*id)
                 return true;
-        *watched = (struct watched){ .watch = rp_topic_watch_new(client, topic), .topic = topic };
-        snprintf(watched->id, sizeof(watched->id), "%s", id);
-        sink->watched_cnt += watched->watch != NULL;
-        return watched->watch;
+        sink->watches[sink->watch_cnt] = rp_topic_watch_new(client, topic, id);
+        return sink->watches[sink->watch_cnt] && ++sink->watch_cnt;
 }
 
 static bool attach_store(struct kafka_sink *sink, const struct rp_kafka_sink_config *config)

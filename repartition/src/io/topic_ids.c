@@ -28,9 +28,15 @@ extern const rd_kafka_error_t *description_error(const topic_description_t *topi
 extern const topic_uuid_t *description_id(const topic_description_t *topic) WEAK("rd_kafka_TopicDescription_topic_id");
 extern const char *uuid_text(const topic_uuid_t *uuid) WEAK("rd_kafka_Uuid_base64str");
 
+enum {
+        CHECK_TRY_MS = 3000, /* for one answer; a transaction is open meanwhile */
+        CHECK_MS = 7000
+};
+
 struct rp_topic_watch {
         struct rp_client *client;
         char *topic;
+        char id[RP_TOPIC_ID_SIZE];
         rd_kafka_queue_t *queue;
         bool is_asked;
 };
@@ -41,7 +47,7 @@ bool rp_topic_ids_are_known(void)
                description_error && description_id && uuid_text;
 }
 
-struct rp_topic_watch *rp_topic_watch_new(struct rp_client *client, const char *topic)
+struct rp_topic_watch *rp_topic_watch_new(struct rp_client *client, const char *topic, const char *id)
 {
         struct rp_topic_watch *watch = calloc(1, sizeof(*watch));
 
@@ -50,6 +56,7 @@ struct rp_topic_watch *rp_topic_watch_new(struct rp_client *client, const char *
                 return NULL;
         }
         watch->client = client;
+        snprintf(watch->id, sizeof(watch->id), "%s", id);
         return watch;
 }
 
@@ -63,7 +70,7 @@ void rp_topic_watch_free(struct rp_topic_watch *watch)
         free(watch);
 }
 
-void rp_topic_watch_ask(struct rp_topic_watch *watch, int timeout_ms)
+static void ask(struct rp_topic_watch *watch, int timeout_ms)
 {
         const char *name = watch->topic;
         rd_kafka_AdminOptions_t *options;
@@ -91,7 +98,7 @@ static bool is_nothing(const char *id)
         return !id[strspn(id, "A=")];
 }
 
-rp_err_t rp_topic_watch_answer(struct rp_topic_watch *watch, int timeout_ms, char id[RP_TOPIC_ID_SIZE], struct rp_error *err)
+static rp_err_t answer(struct rp_topic_watch *watch, int timeout_ms, char id[RP_TOPIC_ID_SIZE], struct rp_error *err)
 {
         rd_kafka_event_t *event;
         const topic_description_t **topics;
@@ -127,10 +134,39 @@ rp_err_t rp_topic_watch_answer(struct rp_topic_watch *watch, int timeout_ms, cha
         return err->code;
 }
 
+void rp_topic_watch_ask_same(struct rp_topic_watch *watch)
+{
+        ask(watch, CHECK_TRY_MS);
+}
+
+rp_err_t rp_topic_watch_check_same(struct rp_topic_watch *watch, struct rp_error *err)
+{
+        int64_t deadline = rp_clock_ms() + CHECK_MS;
+        char id[RP_TOPIC_ID_SIZE];
+        rp_err_t rc;
+
+        for (;;) {
+                ask(watch, CHECK_TRY_MS);
+                rc = answer(watch, CHECK_TRY_MS + 500, id, err);
+                /* "No such topic" is also what a broker says that has just started: the new start of the job will tell. */
+                if (rc == RP_OK || rp_clock_ms() >= deadline)
+                        break;
+                rp_client_serve(watch->client, 100);
+        }
+        if (rc != RP_OK)
+                return err->code = RP_ERR_ABORT_BATCH;
+        if (*id && strcmp(id, watch->id) != 0)
+                return rp_fail(err, RP_ERR_INCOMPLETE,
+                               "topic \"%s\" was deleted and made again while it was in use (its id was %s and is %s). What was "
+                               "committed before comes from, or went into, the old one; nothing was committed since",
+                               watch->topic, watch->id, id);
+        return RP_OK;
+}
+
 rp_err_t rp_topic_id(struct rp_client *client, const char *topic, int timeout_ms, char id[RP_TOPIC_ID_SIZE],
                      struct rp_error *err)
 {
-        struct rp_topic_watch *watch = rp_topic_watch_new(client, topic);
+        struct rp_topic_watch *watch = rp_topic_watch_new(client, topic, "");
         int64_t begun = rp_clock_ms(), deadline = begun + timeout_ms;
         rp_err_t rc;
 
@@ -140,8 +176,8 @@ rp_err_t rp_topic_id(struct rp_client *client, const char *topic, int timeout_ms
                 int64_t left = deadline - rp_clock_ms();
                 int wait = left > 5000 ? 5000 : left > 1 ? (int)left : 1;
 
-                rp_topic_watch_ask(watch, wait);
-                rc = rp_topic_watch_answer(watch, wait + 1000, id, err);
+                ask(watch, wait);
+                rc = answer(watch, wait + 1000, id, err);
                 /* That it does not exist may be the word of a broker which has not heard of it yet. */
                 if ((rc != RP_ERR_RETRY && rc != RP_ERR_USAGE) || rp_clock_ms() >= deadline ||
                     (rc == RP_ERR_USAGE && rp_clock_ms() - begun >= RP_PROPAGATED_MS))
