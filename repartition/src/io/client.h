@@ -56,6 +56,10 @@ bool rp_client_is_secured(const struct rp_client *client);
 #ifdef RP_WITH_RDKAFKA
 #include <librdkafka/rdkafka.h>
 
+/** The one version that gives messages again after it has validated an offset, and the one that does not. */
+#define RP_RDKAFKA_2_1_0 0x02010000
+#define RP_RDKAFKA_2_1_1 0x02010100
+
 /** First version with fetch.queue.backoff.ms, which lets a client with small queues read at full speed. */
 #define RP_RDKAFKA_2_2_0 0x02020000
 

@@ -228,11 +228,13 @@ static rp_err_t hand_out(struct kafka_group *group, struct rp_group_event *event
                         drop(group, group->at);
                         if (rc != RP_OK || event->partition >= 0)
                                 break;
-                } else if (message && is_held(group, message->partition)) {
+                } else if (message && is_held(group, message->partition) &&
+                           (rc = rp_message_check_offset(err, &group->client, message, group->topic, message->partition,
+                                                         group->lanes[message->partition].next)) != RP_OK) {
+                        break;
+                } else if (message && is_held(group, message->partition) &&
+                           message->offset >= group->lanes[message->partition].next) {
                         lane = &group->lanes[message->partition];
-                        rc = rp_message_check_offset(err, &group->client, message, group->topic, message->partition, lane->next);
-                        if (rc != RP_OK)
-                                break;
                         if (!event->cnt++)
                                 first = group->at;
                         *rec = rp_message_view(&group->messages[group->at]);

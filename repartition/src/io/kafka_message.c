@@ -77,6 +77,8 @@ rp_err_t rp_message_check_offset(struct rp_error *err, struct rp_client *client,
 
         if (message->offset == next)
                 return RP_OK;
+        if (message->offset < next && rd_kafka_version() >= RP_RDKAFKA_2_1_0 && rd_kafka_version() < RP_RDKAFKA_2_1_1)
+                return RP_OK;
         if (message->offset > next &&
             (rd_kafka_get_watermark_offsets(client->rk, topic, partition, &low, &high) || high < 0 || message->offset < high))
                 return RP_OK;

@@ -282,7 +282,7 @@ static rp_err_t take(struct kafka_source *source, int32_t place, size_t got, str
                         ; /* drop it, and the rest */
                 } else if (message->offset >= lane->end) {
                         lane->next = lane->end;
-                } else {
+                } else if (message->offset >= lane->next) {
                         lane->messages[lane->cnt] = message;
                         lane->records[lane->cnt] = rp_message_view(&lane->messages[lane->cnt]);
                         lane->records[lane->cnt].partition = place;
