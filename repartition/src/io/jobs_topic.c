@@ -130,8 +130,12 @@ rp_err_t rp_jobs_topic_create(struct rp_jobs_topic *jobs, int32_t replication_fa
 
         if (jobs->exists)
                 return RP_OK;
-        if (!rp_settings_set(&settings, "cleanup.policy", "compact"))
+        /* The broker's time: it refuses records of a client whose clock is ahead by more than an hour. */
+        if (!rp_settings_set(&settings, "cleanup.policy", "compact") ||
+            !rp_settings_set(&settings, "message.timestamp.type", "LogAppendTime")) {
+                rp_settings_release(&settings);
                 return rp_fail(err, RP_ERR_FATAL, "out of memory");
+        }
         rc = rp_cluster_create(&jobs->client, jobs->name, 1, replication_factor, &settings, jobs->timeout_ms, err);
         rp_settings_release(&settings);
         jobs->exists = rc == RP_OK;
