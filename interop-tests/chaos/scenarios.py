@@ -1,7 +1,9 @@
 """What is done to a job. Each function runs one scenario and @returns its figures; Broken is raised when something fails."""
 
 import json
+import mmap
 import signal
+import struct
 import subprocess
 import sys
 import threading
@@ -188,6 +190,70 @@ def daemons(cluster, seed, rounds, **options):
                 fire.join()
                 fire.count("SIGKILL of a daemon" if turn % 3 == 0 else "SIGTERM of a daemon")
             fire.count("rebalances", 2)
+        fire.check(fire.reader.await_count(fire.source.count, 120), f"only {fire.reader.count} of {fire.source.count} came")
+        while fire.alive:
+            fire.leave(signal.SIGTERM)
+        return fire.done()
+
+
+class Clock:
+    """A wall clock that can be made to jump, for programs that are started with its env; see clock.c."""
+
+    def __init__(self, folder):
+        library, self.file = folder / "clock.so", folder / "clock"
+        subprocess.run(["cc", "-std=c11", "-D_GNU_SOURCE", "-O2", "-shared", "-fPIC", "-o", library, HERE / "clock.c", "-ldl"],
+                       check=True)
+        self.file.write_bytes(bytes(16))
+        with open(self.file, "r+b") as file:
+            self.shared = mmap.mmap(file.fileno(), 16)
+        self.env = {"LD_PRELOAD": str(library), "JUMPING_CLOCK": str(self.file)}
+
+    def be_wrong_by(self, seconds):
+        self.shared[:8] = struct.pack("=q", seconds * 1000)
+
+    @property
+    def looks(self):
+        return struct.unpack("=q", self.shared[8:])[0]
+
+
+JUMPS_S = (86_400, -86_400, 7200, -3600, 0)
+
+
+def clock_jumps(cluster, seed, rounds, **options):
+    """The wall clock of a running job jumps forward and back, by up to two days."""
+    clock = Clock(cluster.data)
+    with Fire(cluster, seed, count=rounds * 3000, **options) as fire:
+        fire.job.env |= clock.env
+        process = fire.start_living(100, 500)
+        for turn in range(rounds):
+            if process.poll() is not None or fire.is_nearly_done():
+                fire.source.fill(5000)
+            if process.poll() is not None:
+                process = fire.start_living(100, 500)
+            before = clock.looks
+            clock.be_wrong_by(JUMPS_S[turn % len(JUMPS_S)])
+            fire.go_on(process)
+            fire.check(clock.looks > before, "the job did not look at the clock that jumped")
+            fire.count("jumps of the clock")
+        fire.job.end(process, signal.SIGTERM)
+        fire.settle()
+        fire.run_to_end()
+        return fire.done()
+
+
+def clock_jumps_of_daemons(cluster, seed, rounds, **options):
+    """The same to two instances of follow at once."""
+    clock = Clock(cluster.data)
+    with Daemons(cluster, seed, count=2000, **options) as fire:
+        fire.job.env |= clock.env
+        fire.join()
+        fire.join()
+        for turn in range(rounds):
+            fire.source.fill(1000)
+            clock.be_wrong_by(JUMPS_S[turn % len(JUMPS_S)])
+            fire.all_go_on()
+            fire.count("jumps of the clock")
+        fire.check(clock.looks > 0, "nobody looked at the clock that jumped")
         fire.check(fire.reader.await_count(fire.source.count, 120), f"only {fire.reader.count} of {fire.source.count} came")
         while fire.alive:
             fire.leave(signal.SIGTERM)

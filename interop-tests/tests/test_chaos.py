@@ -103,6 +103,15 @@ def test_menders_are_killed(cluster):
     scenarios.menders(cluster, 118, 4)
 
 
+@pytest.mark.parametrize("name", [OLD, NEW])
+def test_the_clock_jumps(cluster, name):
+    assert scenarios.clock_jumps(cluster, 119, 5, **library(name))["jumps of the clock"] == 5
+
+
+def test_the_clock_of_daemons_jumps(cluster):
+    scenarios.clock_jumps_of_daemons(cluster, 120, 5)
+
+
 def test_brokers_are_killed(cluster3):
     assert scenarios.brokers(cluster3, 113, 6)["brokers killed"] == 6
 
