@@ -299,8 +299,8 @@ static rp_err_t check_silence(struct kafka_group *group, int64_t waited_ms, stru
                 bool has_more = is_answered && list->elems[i].offset > lane->next;
 
                 if (rc == RP_OK && has_more && lane->stuck_at == lane->next)
-                        rc = rp_fail(err, RP_ERR_INCOMPLETE, "partition %" PRId32 " of topic \"%s\" gave nothing for %d s at offset "
-                                     "%" PRId64 " of %" PRId64 ": is the leader's log damaged there?", list->elems[i].partition,
+                        rc = rp_fail(err, RP_ERR_INCOMPLETE, "partition %" PRId32 " of topic \"%s\" gave nothing for %d s at "
+                                     "offset %" PRId64 " of %" PRId64 ": is the leader's log damaged there?", list->elems[i].partition,
                                      group->topic, group->timeout_ms / 1000, lane->next, list->elems[i].offset);
                 lane->stuck_at = has_more ? lane->next : -1;
         }

@@ -102,8 +102,8 @@ static void fail_jobs_delivery(struct kafka_sink *sink, const rd_kafka_message_t
 {
         const char *topic = rp_jobs_topic_name(sink->jobs);
 
-        rp_fail(&sink->failure, next_step(report->err), "topic \"%s\" does not take a record of this job (%zu bytes): %s%s", topic,
-                report->len + report->key_len, rd_kafka_err2str(report->err),
+        rp_fail(&sink->failure, next_step(report->err), "topic \"%s\" does not take a record of this job (%zu bytes): %s%s",
+                topic, report->len + report->key_len, rd_kafka_err2str(report->err),
                 report->err == RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP ? "; this machine's clock is ahead of the broker's: set the "
                 "topic's message.timestamp.type to LogAppendTime, as if it had been made by rewrite" : "");
         rp_client_needs(&sink->client, RP_RESOURCE_TOPIC, "Write", topic);
