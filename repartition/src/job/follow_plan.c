@@ -297,6 +297,8 @@ rp_err_t rp_follow_plan_create(struct rp_follow_plan *plan, const struct rp_foll
         struct rp_client *client = rp_kafka_source_client(plan->source);
         rp_err_t rc = RP_OK;
 
+        if (plan->target_exists && !plan->jobs)
+                return RP_OK;
         RP_CRASH_POINT("create target", "before");
         /* Several instances are started at once; whoever is not the first finds them there. */
         if (plan->jobs)
