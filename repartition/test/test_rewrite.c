@@ -323,6 +323,32 @@ static void test_a_pass_is_noted_everywhere(void **state)
         memory_cluster_release(&cluster);
 }
 
+/* It began before the source got one more, and was late: of that one's passes it knew nothing. */
+static void test_a_run_that_knows_fewer_partitions_does_not_go_on(void **state)
+{
+        struct memory_topic topic, before;
+        struct memory_cluster cluster;
+        unsigned commits;
+
+        (void)state;
+        random_state = 3;
+        memory_topic_init(&topic, SOURCE_CNT);
+        memory_cluster_init(&cluster, SOURCE_CNT, TARGET_CNT);
+        grow(&topic, 50);
+        assert_int_equal(run(&topic, &cluster, NULL), RP_OK);
+        commits = cluster.commits;
+        grow(&topic, 50);
+        before = topic;
+        before.partition_cnt--;
+        assert_int_equal(run(&before, &cluster, NULL), RP_ERR_USAGE);
+        assert_non_null(strstr(error.text, "this run knows 3"));
+        assert_int_equal(cluster.commits, commits);
+        assert_int_equal(run(&topic, &cluster, NULL), RP_OK);
+        assert_int_equal(report.records, 50);
+        memory_topic_release(&topic);
+        memory_cluster_release(&cluster);
+}
+
 static void test_uncertain_commit_is_looked_up(void **state)
 {
         bool saw_committed = false, saw_void = false;
@@ -682,7 +708,7 @@ static void test_gives_up_when_nothing_helps(void **state)
 
 static void test_notes(void **state)
 {
-        struct rp_note note = { .job = "j \"x\"", .by = "h/1", .first = 3 }, back;
+        struct rp_note note = { .job = "j \"x\"", .by = "h/1", .first = 3, .partition_cnt = 7 }, back;
         char *text;
 
         (void)state;
@@ -695,6 +721,7 @@ static void test_notes(void **state)
         assert_string_equal(back.job, note.job);
         assert_string_equal(back.by, note.by);
         assert_int_equal(back.first, 3);
+        assert_int_equal(back.partition_cnt, 7);
         assert_int_equal(back.forgotten, 20);
         assert_int_equal(back.pass_cnt, RP_NOTE_PASS_MAX);
         assert_int_equal(back.ends[RP_NOTE_PASS_MAX - 1], INT64_C(9000000000000000) + RP_NOTE_PASS_MAX + 19);
@@ -723,6 +750,7 @@ int main(void)
                 cmocka_unit_test(test_survives_each_fault),
                 cmocka_unit_test(test_recovery_that_fails_is_tried_again),
                 cmocka_unit_test(test_a_pass_is_noted_everywhere),
+                cmocka_unit_test(test_a_run_that_knows_fewer_partitions_does_not_go_on),
                 cmocka_unit_test(test_uncertain_commit_is_looked_up),
                 cmocka_unit_test(test_one_of_two_runs_wins),
                 cmocka_unit_test(test_winner_is_named),

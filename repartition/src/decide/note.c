@@ -10,9 +10,9 @@ enum { NOTE_VERSION = 1 };
 char *rp_note_print(const struct rp_note *note)
 {
         json_t *ends = json_array();
-        json_t *root = json_pack("{s:i, s:s, s:s, s:I, s:o, s:I}", "keyroute", NOTE_VERSION, "job", note->job, "by",
-                                 note->by, "first", (json_int_t)note->first, "passes", ends, "forgotten",
-                                 (json_int_t)note->forgotten);
+        json_t *root = json_pack("{s:i, s:s, s:s, s:i, s:I, s:o, s:I}", "keyroute", NOTE_VERSION, "job", note->job, "by",
+                                 note->by, "of", (int)note->partition_cnt, "first", (json_int_t)note->first, "passes", ends,
+                                 "forgotten", (json_int_t)note->forgotten);
         char *text = NULL;
 
         if (!root)
@@ -35,16 +35,17 @@ bool rp_note_parse(struct rp_note *note, const char *text)
         json_t *ends = NULL;
         json_int_t first, forgotten;
         const char *job, *by;
-        int version;
+        int version, partition_cnt = 0;
         bool is_valid = false;
 
         *note = (struct rp_note){ 0 };
-        if (!root || json_unpack(root, "{s:i, s:s, s:s, s:I, s:o, s:I}", "keyroute", &version, "job", &job, "by", &by,
-                                 "first", &first, "passes", &ends, "forgotten", &forgotten) != 0)
+        if (!root || json_unpack(root, "{s:i, s:s, s:s, s?i, s:I, s:o, s:I}", "keyroute", &version, "job", &job, "by", &by, "of",
+                                 &partition_cnt, "first", &first, "passes", &ends, "forgotten", &forgotten) != 0)
                 goto out;
         if (version != NOTE_VERSION || !json_is_array(ends) || json_array_size(ends) > RP_NOTE_PASS_MAX ||
             !copy_text(note->job, sizeof(note->job), job) || !copy_text(note->by, sizeof(note->by), by))
                 goto out;
+        note->partition_cnt = partition_cnt;
         note->first = first;
         note->forgotten = forgotten;
         note->pass_cnt = json_array_size(ends);

@@ -18,6 +18,7 @@ enum { RP_NOTE_PASS_MAX = 100, RP_NOTE_JOB_SIZE = 640, RP_NOTE_BY_SIZE = 128 };
 struct rp_note {
         char job[RP_NOTE_JOB_SIZE]; /* what is being done, see rp_job_identity() */
         char by[RP_NOTE_BY_SIZE];   /* the run that stored this: host and process */
+        int32_t partition_cnt;      /* of the source, all topics together, as that run knew it; 0: it did not say */
         int64_t first;              /* where copying began in this partition */
         int64_t ends[RP_NOTE_PASS_MAX]; /* of each pass, the last one being the current */
         size_t pass_cnt;

@@ -30,6 +30,12 @@ static rp_err_t check_note(struct rp_copy *copy, int32_t p, struct rp_note *note
                 return rp_fail(&copy->error, RP_ERR_USAGE,
                                "the stored progress belongs to another job (%.180s), this one is: %.180s; choose another "
                                "--job, or the same policy and partition count", note->job, config->identity);
+        /* Passes are counted from the end: one that not all partitions took part in would be taken for another. */
+        if (note->partition_cnt > config->partition_cnt)
+                return rp_fail(&copy->error, RP_ERR_USAGE,
+                               "the source had %" PRId32 " partitions when the progress was stored, this run knows %" PRId32
+                               ": if it got some while this run began, run it again; if it was made anew, choose another --job",
+                               note->partition_cnt, config->partition_cnt);
         if (!note->pass_cnt || mark->next < note->first || mark->next > note->ends[note->pass_cnt - 1])
                 return rp_fail(&copy->error, RP_ERR_FATAL, "the stored progress of partition %" PRId32 " contradicts itself",
                                partition_of(copy, p));
@@ -82,6 +88,7 @@ static rp_err_t plan_lane(struct rp_copy *copy, int32_t p, bool is_new_pass, str
                                partition_of(copy, p), topic_of(copy, p), next, copy->bounds[p].first - 1);
         snprintf(note->job, sizeof(note->job), "%s", copy->config.identity);
         snprintf(note->by, sizeof(note->by), "%s", copy->config.by);
+        note->partition_cnt = copy->config.partition_cnt;
         lane->note = rp_note_print(note);
         lane->position = next;
         copy->ranges[p] = (struct rp_range){ .first = next, .end = end };
