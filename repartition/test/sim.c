@@ -2,6 +2,7 @@
 
 #include "decide/copy.h"
 #include "decide/note.h"
+#include "decide/topics.h"
 #include "sim_cluster.h"
 
 #include <assert.h>
@@ -17,6 +18,8 @@ struct process {
         struct rp_copy copy;
         struct rp_copy_action action;
         char by[32];
+        struct rp_topics topics;            /* of the source, as they were when it began; empty: one */
+        int place_cnt, slots[SIM_SOURCE_MAX]; /* the partitions that it knows: by place, which of the cluster's they are */
         int number, id, epoch, txn;         /* its name; transactional id; producer */
         bool is_alive, is_open, is_of_calm; /* is_of_calm: it was started after all was calm, and knows all that there is */
         int64_t wakes_ms, opened_ms, begun_ms;  /* when it began to open its transaction, and had opened it */
@@ -41,7 +44,7 @@ struct sim {
         struct sim_figures *figures;
         sim_mistake_t mistake;
         bool is_group, is_chaos, skips, is_traced;
-        int fault_percent, next_number;
+        int fault_percent, next_number, source_cnt_at_first;
         bool is_finished;       /* a process ended well after all was calm */
         int64_t deadline_steps;
 };
@@ -56,12 +59,95 @@ static bool happens(struct sim *sim, int percent)
         return sim->is_chaos && sim_chance(&sim->cluster, (unsigned)percent);
 }
 
+/* ---- which partitions there are --------------------------------------------------------------------------------------- */
+
+static const char *const topic_names[SIM_TOPIC_MAX] = { "orders.eu", "orders.us", "orders" }; /* the last is the first by name */
+
+/* NULL: there is one topic. */
+static const struct rp_topics *topics_of(const struct process *process)
+{
+        return process->topics.topic_cnt ? &process->topics : NULL;
+}
+
+/* @returns its place; -1 when it was not there yet when the process began. */
+static int32_t place_of(const struct sim *sim, const struct process *process, int slot)
+{
+        const struct sim_source *source = &sim->cluster.sources[slot];
+        int32_t place = rp_topics_find(topics_of(process), topic_names[0], topic_names[source->topic], source->partition);
+
+        return place < process->place_cnt ? place : -1;
+}
+
+/* Where what is stored of a place goes, and where it comes from. */
+static int stored_at(const struct sim *sim, const struct process *process, int place)
+{
+        return sim->mistake == SIM_STORES_BY_PLACE ? place : process->slots[place];
+}
+
+/* What the process knows of the source; topics are given in any order. */
+static void look_at_topics(struct sim *sim, struct process *process)
+{
+        struct sim_cluster *cluster = &sim->cluster;
+        int first = (int)sim_any(cluster, (unsigned)cluster->topic_cnt);
+        const char *names[SIM_TOPIC_MAX];
+        int32_t cnts[SIM_TOPIC_MAX] = { 0 };
+
+        process->place_cnt = cluster->source_cnt;
+        for (int t = 0; t < cluster->topic_cnt; t++) {
+                int topic = (first + t) % cluster->topic_cnt;
+
+                names[t] = topic_names[topic];
+                for (int slot = 0; slot < cluster->source_cnt; slot++)
+                        cnts[t] += cluster->sources[slot].topic == topic;
+        }
+        if (cluster->topic_cnt > 1 && !rp_topics_init(&process->topics, names, cnts, cluster->topic_cnt))
+                abort();
+        for (int slot = 0; slot < cluster->source_cnt; slot++) {
+                int32_t place = place_of(sim, process, slot);
+
+                process->slots[place] = slot;
+                if (strcmp(rp_topics_name(topics_of(process), topic_names[0], place),
+                           topic_names[cluster->sources[slot].topic]) ||
+                    rp_topics_partition(topics_of(process), place) != cluster->sources[slot].partition)
+                        violation(sim, process, "the row of partitions contradicts itself");
+        }
+        if (sim->mistake != SIM_TAKES_GIVEN_ORDER)
+                return;
+        for (int t = 0, place = 0; t < cluster->topic_cnt; t++)
+                for (int slot = 0; slot < cluster->source_cnt; slot++)
+                        if (!strcmp(topic_names[cluster->sources[slot].topic], names[t]))
+                                process->slots[place++] = slot;
+}
+
+static struct sim_source *source_at(struct sim *sim, const struct process *process, int place)
+{
+        return &sim->cluster.sources[process->slots[place]];
+}
+
+/* false: not now. */
+static bool fetch(struct sim *sim, struct process *process)
+{
+        struct rp_progress stored;
+        bool is_told;
+
+        if (!rp_progress_init(&stored, sim->cluster.source_cnt))
+                abort();
+        is_told = sim_fetch(&sim->cluster, &stored);
+        for (int place = 0; is_told && place < process->place_cnt; place++) {
+                const struct rp_mark *mark = &stored.marks[stored_at(sim, process, place)];
+
+                rp_progress_set(&process->copy.seen, place, mark->next, mark->note);
+        }
+        rp_progress_release(&stored);
+        return is_told;
+}
+
 /* ---- reading -------------------------------------------------------------------------------------------------------- */
 
 /* The next record of the partition that a committed reader gets; -1: none in the range. */
 static int64_t next_record(const struct sim *sim, const struct process *process, int p)
 {
-        const struct sim_source *source = &sim->cluster.sources[p];
+        const struct sim_source *source = &sim->cluster.sources[process->slots[p]];
         int64_t end = process->ranges[p].end < source->lso ? process->ranges[p].end : source->lso;
 
         for (int64_t at = process->ranges[p].first; at < end; at++)
@@ -70,19 +156,20 @@ static int64_t next_record(const struct sim *sim, const struct process *process,
         return -1;
 }
 
-/* The oldest of the partitions' next records, on equal times of the lower partition. -1: there is none. */
+/* The oldest of the partitions' next records, on equal times of the lower place. -1: there is none. */
 static int next_partition(const struct sim *sim, const struct process *process)
 {
         int best = -1;
         int64_t best_ms = 0;
 
-        for (int p = 0; p < sim->cluster.source_cnt; p++) {
+        for (int p = 0; p < process->place_cnt; p++) {
+                const struct sim_source *source = &sim->cluster.sources[process->slots[p]];
                 int64_t at = next_record(sim, process, p);
 
-                if (at < 0 || (best >= 0 && sim->cluster.sources[p].entries[at].time_ms >= best_ms))
+                if (at < 0 || (best >= 0 && source->entries[at].time_ms >= best_ms))
                         continue;
                 best = p;
-                best_ms = sim->cluster.sources[p].entries[at].time_ms;
+                best_ms = source->entries[at].time_ms;
         }
         return best;
 }
@@ -96,8 +183,9 @@ static void take(struct sim *sim, struct process *process, struct rp_copy_answer
         process->run_cnt = process->run_at = 0;
         if (sim_chance(cluster, 15))
                 return; /* nothing has come yet */
-        for (p = 0; p < cluster->source_cnt; p++)
-                if (process->ranges[p].first < process->ranges[p].end && process->ranges[p].first < cluster->sources[p].low) {
+        for (p = 0; p < process->place_cnt; p++)
+                if (process->ranges[p].first < process->ranges[p].end &&
+                    process->ranges[p].first < source_at(sim, process, p)->low) {
                         answer->code = RP_ERR_INCOMPLETE;
                         return;
                 }
@@ -158,7 +246,7 @@ static void append(struct sim *sim, struct process *process, struct rp_copy_answ
 
         for (; answer->code == RP_OK && process->run_at < process->run_cnt; process->run_at++) {
                 int64_t offset = process->run[process->run_at];
-                const struct sim_source_entry *entry = &cluster->sources[p].entries[offset];
+                const struct sim_source_entry *entry = &source_at(sim, process, p)->entries[offset];
 
                 if (entry->is_skipped)
                         continue;
@@ -171,8 +259,8 @@ static void append(struct sim *sim, struct process *process, struct rp_copy_answ
                 answer->bytes += 10;
                 if (!happens(sim, sim->fault_percent) || sim_chance(cluster, 50))
                         answer->code = refused(sim, process,
-                                               sim_append(cluster, process->id, process->epoch, &process->txn, p, offset,
-                                                          sim_target_of(cluster, entry->key)));
+                                               sim_append(cluster, process->id, process->epoch, &process->txn, process->slots[p],
+                                                          offset, sim_target_of(cluster, entry->key)));
                 else
                         answer->code = doubt(sim); /* the leader moved, say */
         }
@@ -189,6 +277,7 @@ static void commit(struct sim *sim, struct process *process, const struct rp_cop
 
         for (size_t i = 0; i < action->mark_cnt; i++) {
                 marks[i] = action->marks[i];
+                marks[i].partition = stored_at(sim, process, action->marks[i].partition);
                 if (sim->mistake == SIM_STORES_TOO_MUCH && marks[i].next < cluster->sources[marks[i].partition].lso)
                         marks[i].next++;
                 if (sim->is_group)
@@ -217,7 +306,7 @@ static void commit(struct sim *sim, struct process *process, const struct rp_cop
         if (answer->code == RP_OK) {
                 process->is_open = false;
                 for (size_t i = 0; i < action->mark_cnt; i++)
-                        process->remembered[marks[i].partition] = marks[i].next;
+                        process->remembered[action->marks[i].partition] = marks[i].next;
         }
 }
 
@@ -226,10 +315,13 @@ static void commit(struct sim *sim, struct process *process, const struct rp_cop
 /* Whether another process has gone on from where this one was. */
 static bool is_gone_on(const struct sim *sim, const struct process *process)
 {
-        for (int p = 0; p < sim->cluster.source_cnt; p++)
-                if (sim->cluster.stored[p].next >= 0 && sim->cluster.stored[p].by != process->number &&
-                    sim->cluster.stored[p].next > process->remembered[p])
+        for (int p = 0; p < process->place_cnt; p++) {
+                int slot = process->slots[p];
+
+                if (sim->cluster.stored[slot].next >= 0 && sim->cluster.stored[slot].by != process->number &&
+                    sim->cluster.stored[slot].next > process->remembered[p])
                         return true;
+        }
         return false;
 }
 
@@ -241,7 +333,7 @@ static bool look(struct sim *sim, struct process *process, struct rp_copy_answer
                 answer->code = RP_ERR_RETRY;
                 return true;
         }
-        if (!sim_fetch(&sim->cluster, &process->copy.seen)) {
+        if (!fetch(sim, process)) {
                 process->saw_foreign = false;
                 answer->code = RP_ERR_RETRY;
                 return ++process->waits > PATIENCE;
@@ -260,7 +352,7 @@ static bool recover(struct sim *sim, struct process *process, struct rp_copy_ans
         if (process->saw_foreign && !is_first)
                 violation(sim, process, "took the job back from a run that had gone on with it");
         if (sim->mistake == SIM_READS_TOO_EARLY && !process->has_read) {
-                process->has_read = sim_fetch(cluster, &process->copy.seen); /* and only some time later ... */
+                process->has_read = fetch(sim, process); /* and only some time later ... */
                 return false;
         }
         process->has_read = false;
@@ -274,11 +366,11 @@ static bool recover(struct sim *sim, struct process *process, struct rp_copy_ans
                 answer->code = sim_chance(cluster, 50) ? RP_ERR_RETRY : RP_ERR_ABORT_BATCH;
                 return true;
         }
-        if (sim->mistake != SIM_READS_TOO_EARLY && !sim_fetch(cluster, &process->copy.seen)) {
+        if (sim->mistake != SIM_READS_TOO_EARLY && !fetch(sim, process)) {
                 answer->code = RP_ERR_RETRY;
                 return ++process->waits > PATIENCE;
         }
-        for (int p = 0; p < cluster->source_cnt; p++) {
+        for (int p = 0; p < process->place_cnt; p++) {
                 if (sim->mistake == SIM_TRUSTS_MEMORY && !is_first && process->remembered[p] >= 0)
                         rp_progress_set(&process->copy.seen, p, process->remembered[p], process->copy.seen.marks[p].note);
                 process->remembered[p] = process->copy.seen.marks[p].next;
@@ -289,20 +381,20 @@ static bool recover(struct sim *sim, struct process *process, struct rp_copy_ans
 /* Every run reads to its own ends, whatever those of the pass were. */
 static void forget_ends(struct sim *sim, struct process *process)
 {
-        for (int p = 0; p < sim->cluster.source_cnt; p++)
+        for (int p = 0; p < process->place_cnt; p++)
                 if (process->ranges[p].first < process->ranges[p].end)
-                        process->ranges[p].end = sim->cluster.sources[p].lso;
+                        process->ranges[p].end = source_at(sim, process, p)->lso;
 }
 
 static void read_from(struct sim *sim, struct process *process)
 {
-        for (int p = 0; p < sim->cluster.source_cnt; p++) {
+        for (int p = 0; p < process->place_cnt; p++) {
                 struct rp_range range = process->copy.ranges[p];
 
                 if (sim->is_group && range.first >= range.end)
                         continue;
                 if (sim->is_group && range.first < 0)
-                        range.first = sim->cluster.sources[p].low;
+                        range.first = source_at(sim, process, p)->low;
                 if (sim->is_group && sim->mistake == SIM_DOES_NOT_REWIND && process->ranges[p].first > range.first)
                         continue;
                 process->ranges[p] = range;
@@ -398,8 +490,9 @@ static bool perform(struct sim *sim, struct process *process, struct rp_copy_ans
                 violation(sim, process, "went on after it was fenced");
         switch (action->what) {
         case RP_COPY_BOUNDS:
-                for (int p = 0; p < cluster->source_cnt; p++)
-                        process->copy.bounds[p] = (struct rp_range){ cluster->sources[p].low, cluster->sources[p].lso };
+                for (int p = 0; p < process->place_cnt; p++)
+                        process->copy.bounds[p] = (struct rp_range){ source_at(sim, process, p)->low,
+                                                                     source_at(sim, process, p)->lso };
                 break;
         case RP_COPY_LOOK:
                 return look(sim, process, answer);
@@ -449,6 +542,22 @@ static void bury(struct sim *sim, struct process *process)
         sim->figures->recoveries += (unsigned)process->copy.stats.recoveries;
         sim->figures->uncertain += (unsigned)process->copy.stats.uncertain;
         rp_copy_release(&process->copy);
+        rp_topics_release(&process->topics);
+}
+
+/* An error about a place must name its topic and its number there: of a partition that has lost records. */
+static void check_named(struct sim *sim, const struct process *process)
+{
+        char text[80];
+
+        for (int slot = 0; slot < sim->cluster.source_cnt; slot++) {
+                const struct sim_source *source = &sim->cluster.sources[slot];
+
+                snprintf(text, sizeof(text), "partition %d of topic \"%s\"", source->partition, topic_names[source->topic]);
+                if (source->low > 0 && strstr(process->copy.error.text, text))
+                        return;
+        }
+        violation(sim, process, process->copy.error.text);
 }
 
 /* Whether the way it ended was a right one. */
@@ -471,11 +580,18 @@ static void end(struct sim *sim, struct process *process)
         case RP_ERR_INCOMPLETE:
                 if (!sim->figures->truncated)
                         violation(sim, process, process->copy.error.text);
+                else if (strstr(process->copy.error.text, "partition"))
+                        check_named(sim, process);
                 sim->is_finished |= process->is_of_calm;
+                break;
+        case RP_ERR_USAGE:
+                sim->figures->outgrown++;
+                if (process->place_cnt == cluster->source_cnt || !strstr(process->copy.error.text, "run it again"))
+                        violation(sim, process, process->copy.error.text);
                 break;
         default:
                 sim->figures->ended_badly++;
-                if (process->is_of_calm || process->copy.error.code == RP_ERR_USAGE || strstr(process->copy.error.text, "lost") ||
+                if (process->is_of_calm || strstr(process->copy.error.text, "lost") ||
                     strstr(process->copy.error.text, "contradicts"))
                         violation(sim, process, process->copy.error.text);
         }
@@ -552,7 +668,7 @@ static void spawn(struct sim *sim, struct process *process)
 {
         struct rp_copy_config config = {
                 .form = sim->is_group ? RP_COPY_GROUP : RP_COPY_PASSES, .partition_cnt = sim->cluster.source_cnt,
-                .topic = "source", .identity = "job", .by = process->by, .transaction_ms = LIMIT_MS,
+                .topic = topic_names[0], .identity = "job", .by = process->by, .transaction_ms = LIMIT_MS,
                 .transaction_bytes = 50 + sim_any(&sim->cluster, 200),
                 .transaction_records = sim_any(&sim->cluster, 2) ? 0 : 4 + sim_any(&sim->cluster, 20),
         };
@@ -566,6 +682,8 @@ static void spawn(struct sim *sim, struct process *process)
         for (int p = 0; p < SIM_SOURCE_MAX; p++)
                 process->remembered[p] = -1;
         snprintf(process->by, sizeof(process->by), "process %d", process->number);
+        look_at_topics(sim, process);
+        config.topics = topics_of(process);
         if (!rp_copy_init(&process->copy, &config))
                 abort();
         process->action = rp_copy_begin(&process->copy, sim->cluster.now_ms);
@@ -585,6 +703,10 @@ static void disturb(struct sim *sim)
                 sim_grow(cluster, 1 + sim_any(cluster, 12), sim->skips);
         if (happens(sim, 1))
                 source->hangs_until_ms = cluster->now_ms + sim_any(cluster, 4000);
+        if (!sim->is_group && cluster->source_cnt < SIM_SOURCE_MAX && sim_any(cluster, 4) == 0 && happens(sim, 1)) {
+                sim->figures->grown++;
+                sim_add_partition(cluster, (int)sim_any(cluster, (unsigned)cluster->topic_cnt));
+        }
         if (sim->is_group && happens(sim, 3)) {
                 sim->figures->rebalances++;
                 sim_rebalance(cluster);
@@ -679,8 +801,10 @@ static void judge_order(struct sim *sim)
         struct sim_cluster *cluster = &sim->cluster;
 
         for (int to = 0; to < cluster->target_cnt; to++) {
-                int64_t last[SIM_SOURCE_MAX] = { -1, -1, -1, -1 };
+                int64_t last[SIM_SOURCE_MAX];
 
+                for (int p = 0; p < SIM_SOURCE_MAX; p++)
+                        last[p] = -1;
                 for (size_t i = 0; i < cluster->targets[to].cnt; i++) {
                         int source = cluster->targets[to].entries[i].source;
                         int64_t offset = cluster->targets[to].entries[i].offset;
@@ -702,20 +826,35 @@ static void judge_merge(struct sim *sim)
         struct sim_cluster *cluster = &sim->cluster;
         struct rp_note notes[SIM_SOURCE_MAX] = { { .first = 0 } };
         struct process reader = { .number = 0 };
-        size_t at[SIM_TARGET_MAX] = { 0 };
+        size_t at[SIM_TARGET_MAX] = { 0 }, pass_cnt = 0;
 
-        for (int p = 0; p < cluster->source_cnt; p++)
-                if (!rp_note_parse(&notes[p], cluster->stored[p].note) || notes[p].pass_cnt != notes[0].pass_cnt) {
+        look_at_topics(sim, &reader);
+        for (int p = 0; p < reader.place_cnt; p++) {
+                int slot = reader.slots[p];
+                bool is_noted = rp_note_parse(&notes[p], cluster->stored[slot].note);
+
+                /* Those that came later have no part in the first passes, and empty ones perhaps in none. */
+                if (is_noted ? slot < sim->source_cnt_at_first && pass_cnt && notes[p].pass_cnt != pass_cnt
+                             : slot < sim->source_cnt_at_first || cluster->stored[slot].next >= 0) {
                         sim_violation(cluster, "the passes are not noted alike");
-                        return;
+                        break;
                 }
-        for (size_t pass = 0; pass < notes[0].pass_cnt; pass++) {
-                for (int p = 0; p < cluster->source_cnt; p++)
-                        reader.ranges[p] = (struct rp_range){ pass ? notes[p].ends[pass - 1] : notes[p].first,
-                                                              notes[p].ends[pass] };
+                if (is_noted && slot < sim->source_cnt_at_first)
+                        pass_cnt = notes[p].pass_cnt;
+        }
+        for (size_t pass = 0; pass < pass_cnt && !*cluster->violation; pass++) {
+                for (int p = 0; p < reader.place_cnt; p++) {
+                        size_t late = pass_cnt - notes[p].pass_cnt;
+                        const int64_t *ends = notes[p].ends;
+
+                        reader.ranges[p] = (struct rp_range){ 0 };
+                        if (pass >= late)
+                                reader.ranges[p] = (struct rp_range){ pass > late ? ends[pass - late - 1] : notes[p].first,
+                                                                      ends[pass - late] };
+                }
                 for (int p; (p = next_partition(sim, &reader)) >= 0;) {
                         int64_t offset = next_record(sim, &reader, p);
-                        const struct sim_source_entry *entry = &cluster->sources[p].entries[offset];
+                        const struct sim_source_entry *entry = &source_at(sim, &reader, p)->entries[offset];
                         int to = sim_target_of(cluster, entry->key);
                         struct sim_target *target = &cluster->targets[to];
 
@@ -727,10 +866,11 @@ static void judge_merge(struct sim *sim)
                                 at[to]++;
                         if (at[to] == target->cnt || target->entries[at[to]++].serial != entry->serial) {
                                 sim_violation(cluster, "partition %d is not merged as it should be", to);
-                                return;
+                                break;
                         }
                 }
         }
+        rp_topics_release(&reader.topics);
 }
 
 static void judge(struct sim *sim)
@@ -750,6 +890,18 @@ static void judge(struct sim *sim)
                 sim_violation(&sim->cluster, "a second run wrote");
 }
 
+/* Up to four partitions to begin with, of one topic or several. */
+static void make_topics(struct sim *sim, bool is_group)
+{
+        struct sim_cluster *cluster = &sim->cluster;
+        int cnt = 1 + (int)sim_any(cluster, 4), topic_cnt = is_group ? 1 : 1 + (int)sim_any(cluster, SIM_TOPIC_MAX);
+
+        for (int p = 0; p < cnt; p++)
+                sim_add_partition(cluster, p < topic_cnt ? p : (int)sim_any(cluster, (unsigned)topic_cnt));
+        sim->source_cnt_at_first = cnt;
+        sim->figures->several = cluster->topic_cnt > 1;
+}
+
 static bool run(uint64_t seed, bool is_group, sim_mistake_t mistake, struct sim_figures *figures, char text[200])
 {
         struct sim *sim = calloc(1, sizeof(*sim));
@@ -757,10 +909,10 @@ static bool run(uint64_t seed, bool is_group, sim_mistake_t mistake, struct sim_
 
         assert(sim);
         *figures = (struct sim_figures){ 0 };
-        sim_cluster_init(&sim->cluster, seed, 1, 1);
-        sim->cluster.source_cnt = 1 + (int)sim_any(&sim->cluster, SIM_SOURCE_MAX);
-        sim->cluster.target_cnt = 1 + (int)sim_any(&sim->cluster, SIM_TARGET_MAX);
         sim->figures = figures;
+        sim_cluster_init(&sim->cluster, seed);
+        make_topics(sim, is_group);
+        sim->cluster.target_cnt = 1 + (int)sim_any(&sim->cluster, SIM_TARGET_MAX);
         sim->mistake = mistake;
         sim->is_group = is_group;
         sim->is_chaos = true;

@@ -1,8 +1,8 @@
 /**
  * Runs the pure core (decide/copy.h) against the simulated cluster, from one seed: everything that happens, and when,
  * follows from it. Processes of a job crash at any action, are stopped and woken, are started twice; answers are lost
- * or come late; leaders move; the source grows, hangs and is truncated. Then all is calm, and the job must finish; what it
- * wrote is compared with what it should have written.
+ * or come late; leaders move; the source, which may be several topics, grows, gets partitions, hangs and is truncated. Then
+ * all is calm, and the job must finish; what it wrote is compared with what it should have written.
  */
 #ifndef RP_SIM_H
 #define RP_SIM_H
@@ -22,6 +22,8 @@ typedef enum {
         SIM_FORGETS_ENDS,         /* a run that takes up another's pass reads to its own ends */
         SIM_STORES_TOO_MUCH,      /* a mark is beyond what was appended */
         SIM_SKIPS_ONE,            /* a record is passed over while the transaction is not yet open */
+        SIM_STORES_BY_PLACE,      /* progress is stored by the place in the row of all partitions */
+        SIM_TAKES_GIVEN_ORDER,    /* topics stand in that row in the order in which this run was given them */
         /* of the group's */
         SIM_GIVES_BACK_TOO_EARLY, /* partitions are given back before what was read from them is committed */
         SIM_OVERLOOKS_LOSS,       /* partitions that were lost are read and committed on */
@@ -32,7 +34,7 @@ typedef enum {
 /** What happened in a run, for tests that must not be about nothing. */
 struct sim_figures {
         unsigned steps, processes, crashes, sleeps, fenced, stops, ended_badly, recoveries, uncertain, commits, voids, timeouts,
-                late_hits, late_fenced, rebalances, losses, truncated;
+                late_hits, late_fenced, rebalances, losses, truncated, several, grown, outgrown;
 };
 
 /** Fixed partitions, passes: rewrite and repair. @returns false with text when something happened that must not. */

@@ -36,12 +36,10 @@ bool sim_chance(struct sim_cluster *cluster, unsigned percent)
         return sim_any(cluster, 100) < percent;
 }
 
-void sim_cluster_init(struct sim_cluster *cluster, uint64_t seed, int source_cnt, int target_cnt)
+void sim_cluster_init(struct sim_cluster *cluster, uint64_t seed)
 {
         memset(cluster, 0, sizeof(*cluster));
         cluster->random = seed;
-        cluster->source_cnt = source_cnt;
-        cluster->target_cnt = target_cnt;
         for (int p = 0; p < SIM_SOURCE_MAX; p++) {
                 cluster->stored[p].next = cluster->decided[p] = -1;
                 cluster->owner[p] = cluster->wanted[p] = cluster->stored[p].by = -1;
@@ -65,6 +63,18 @@ int sim_target_of(const struct sim_cluster *cluster, int key)
 }
 
 /* ---- source ------------------------------------------------------------------------------------------------------ */
+
+void sim_add_partition(struct sim_cluster *cluster, int topic)
+{
+        struct sim_source *source = &cluster->sources[cluster->source_cnt];
+
+        assert(cluster->source_cnt < SIM_SOURCE_MAX && topic <= cluster->topic_cnt);
+        cluster->topic_cnt += topic == cluster->topic_cnt;
+        *source = (struct sim_source){ .topic = topic };
+        for (int p = 0; p < cluster->source_cnt; p++)
+                source->partition += cluster->sources[p].topic == topic;
+        cluster->source_cnt++;
+}
 
 static void push(struct sim_cluster *cluster, int p, sim_kind_t kind, bool some_are_skipped)
 {

@@ -1,8 +1,8 @@
 /**
- * A Kafka cluster in a few arrays, for the simulator: a source with aborted transactions, a last stable offset and
- * retention; a target; a transaction coordinator that knows epochs, time-outs and requests that arrive late; a consumer
- * group with generations. It judges while it runs: a record that a committed reader could see twice, or progress beyond
- * the records, is noted at the moment it is decided. Time is a number. Nothing here knows the code under test.
+ * A Kafka cluster in a few arrays, for the simulator: a source of one topic or several, with aborted transactions, a last
+ * stable offset and retention; a target; a transaction coordinator that knows epochs, time-outs and requests that arrive
+ * late; a consumer group with generations. It judges while it runs: a record that a committed reader could see twice, or
+ * progress beyond the records, is noted at the moment it is decided. Time is a number. Nothing here knows the code under test.
  */
 #ifndef RP_SIM_CLUSTER_H
 #define RP_SIM_CLUSTER_H
@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 enum {
-        SIM_SOURCE_MAX = 4, SIM_TARGET_MAX = 5, SIM_LOG_MAX = 400, SIM_RECORD_MAX = 1600, SIM_TXN_MAX = 4000,
+        SIM_SOURCE_MAX = 6, SIM_TOPIC_MAX = 3, SIM_TARGET_MAX = 5, SIM_LOG_MAX = 400, SIM_RECORD_MAX = 1600, SIM_TXN_MAX = 4000,
         SIM_LATE_MAX = 64, SIM_MEMBER_MAX = 64,
         SIM_TXN_TIMEOUT_MS = 15000, SIM_SESSION_MS = 6000
 };
@@ -29,7 +29,8 @@ struct sim_source_entry { /* its offset is its index */
         bool is_skipped; /* the job is to leave it alone */
 };
 
-struct sim_source {
+struct sim_source { /* a partition */
+        int topic, partition; /* which, and its number there */
         struct sim_source_entry entries[SIM_LOG_MAX];
         int64_t end, lso, low;
         int64_t hangs_until_ms; /* a foreign transaction holds the last stable offset back */
@@ -58,7 +59,7 @@ struct sim_id { /* one transactional id */
 struct sim_cluster {
         uint64_t random;
         int64_t now_ms;
-        int source_cnt, target_cnt, serial_cnt;
+        int source_cnt, topic_cnt, target_cnt, serial_cnt;
         struct sim_source sources[SIM_SOURCE_MAX];
         struct sim_target targets[SIM_TARGET_MAX];
         struct sim_txn txns[SIM_TXN_MAX];
@@ -86,8 +87,11 @@ uint64_t sim_random(struct sim_cluster *cluster);
 unsigned sim_any(struct sim_cluster *cluster, unsigned below);
 bool sim_chance(struct sim_cluster *cluster, unsigned percent);
 
-void sim_cluster_init(struct sim_cluster *cluster, uint64_t seed, int source_cnt, int target_cnt);
+void sim_cluster_init(struct sim_cluster *cluster, uint64_t seed);
 void sim_cluster_release(struct sim_cluster *cluster);
+
+/** One more partition, at the end of that topic; a new topic if it is topic_cnt. Not while SIM_SOURCE_MAX are there. */
+void sim_add_partition(struct sim_cluster *cluster, int topic);
 
 /** Producers append to the source; some of their transactions are aborted. */
 void sim_grow(struct sim_cluster *cluster, unsigned records, bool some_are_skipped);
@@ -114,7 +118,7 @@ rp_err_t sim_end(struct sim_cluster *cluster, int id, int epoch, bool is_commit)
 /** EndTxn(commit) that arrives in so many ms, unless the cluster has moved on by then. */
 void sim_end_later(struct sim_cluster *cluster, int id, int epoch, int64_t ms);
 
-/** OffsetFetch, stable. false while a transaction that holds marks is not finished. */
+/** OffsetFetch, stable, by index of the sources. false while a transaction that holds marks is not finished. */
 bool sim_fetch(struct sim_cluster *cluster, struct rp_progress *progress);
 
 /* ---- the group ---- */

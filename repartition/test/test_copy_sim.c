@@ -50,10 +50,10 @@ static struct sim_figures run_seeds(form_t *form, const char *name)
         if (getenv("KR_SIM_SEEDS"))
                 print_message("%s: %u steps, %u processes, %u crashes, %u sleeps, %u fenced, %u stops, %u ended badly, "
                               "%u recoveries (%u uncertain), %u commits, %u voids, %u timeouts, late EndTxn %u hit %u fenced, "
-                              "%u rebalances, %u losses, %u truncated\n", name, sum.steps, sum.processes, sum.crashes,
-                              sum.sleeps, sum.fenced, sum.stops, sum.ended_badly, sum.recoveries, sum.uncertain, sum.commits,
+                              "%u rebalances, %u losses, %u truncated, %u of several topics, %u new partitions, %u outgrown\n",
+                              name, sum.steps, sum.processes, sum.crashes, sum.sleeps, sum.fenced, sum.stops, sum.ended_badly, sum.recoveries, sum.uncertain, sum.commits,
                               sum.voids, sum.timeouts, sum.late_hits, sum.late_fenced, sum.rebalances, sum.losses,
-                              sum.truncated);
+                              sum.truncated, sum.several, sum.grown, sum.outgrown);
         return sum;
 }
 
@@ -63,7 +63,8 @@ static void test_passes_survive(void **state)
 
         (void)state;
         assert_true(sum.crashes && sum.sleeps && sum.fenced && sum.stops && sum.recoveries && sum.uncertain && sum.voids &&
-                    sum.timeouts && sum.late_hits && sum.late_fenced && sum.truncated);
+                    sum.timeouts && sum.late_hits && sum.late_fenced && sum.truncated && sum.several &&
+                    sum.grown && sum.outgrown);
 }
 
 static void test_groups_survive(void **state)
