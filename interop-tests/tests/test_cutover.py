@@ -1,6 +1,7 @@
 """Consumer groups moved to a rewritten topic: nothing is skipped, and what is seen twice is what was said."""
 
 import json
+import threading
 import time
 from collections import Counter
 
@@ -169,6 +170,46 @@ def test_a_java_consumer_moves_while_three_instances_copy(kafka, topic, target, 
     follow.end_all()
     verified = repartition("verify", source, target, "-b", kafka.bootstrap, "--output", "json").ok().json()
     assert verified["equal"] and verified["target"]["records"] == writer.written
+
+
+def test_groups_move_while_producers_write_and_instances_commit(kafka, topic, target, daemons, repartition, java_run, tmp_path):
+    """There is no moment at which nothing is open; what is on its way is told from what is missing."""
+    source, group = topic("busy", partitions=6), unique("group")
+    writer, job = Writer(kafka.bootstrap, source, 6).write(5000), job_of(source, target)
+    commit(kafka.bootstrap, group, source, {p: 0 for p in range(6)})
+    kafka.create(target, 10)
+    follow = daemons(source, target, "-b", kafka.bootstrap, "--transaction-ms", 1000)
+    for _ in range(3):
+        follow.start()
+    await_holders(kafka, job, 3)
+    await_lag_zero(kafka.bootstrap, source, job, daemons=follow)
+    consume = ("Consume.java", "--bootstrap-server", kafka.bootstrap, "--group", group)
+    before = java_run(*consume, "--topic", source, "--at-most", 3000, "-X", "max.partition.fetch.bytes=3000").ok().out
+    is_over = threading.Event()
+
+    def write():
+        while not is_over.is_set():
+            writer.write(20)
+            time.sleep(0.02)
+
+    producer = threading.Thread(target=write)
+    producer.start()
+    try:
+        verify = ("verify", source, target, "-b", kafka.bootstrap, "--output", "json")
+        verified = [repartition(*verify).ok().json() for _ in range(3)]
+        done = repartition("cutover", group, source, target, "-b", kafka.bootstrap, "--output", "json", "--execute", "--rollback",
+                           tmp_path / "back.json").ok().json()
+    finally:
+        is_over.set()
+        producer.join()
+    assert any(report["in_flight"] for report in verified)
+    await_lag_zero(kafka.bootstrap, source, job, daemons=follow)
+    after = java_run(*consume, "--topic", target).ok().out
+    follow.end_all()
+    first, second = ({line.split("\t")[2] for line in text.splitlines()} for text in (before, after))
+    assert first | second == {str(i) for i in range(writer.written)}
+    assert len(first & second) <= done["groups"][0]["again"]
+    repartition("verify", source, target, "-b", kafka.bootstrap).ok()
 
 
 # ---------------------------------------------------------------- what is refused

@@ -486,8 +486,8 @@ static uint64_t check_group(unsigned seed, const struct rp_cutover_group *group)
                         snprintf(text, sizeof(text), "%.*s", (int)rec->value_len, (const char *)rec->value);
                         assert_int_equal(sscanf(text, "%d/%d", &p, &number), 2);
                         if (rec->offset < group->starts[q] && number >= group->positions[p])
-                                fail_msg("seed %u: a group at %d of partition %d would skip %s", seed, (int)group->positions[p], p,
-                                         text);
+                                fail_msg("seed %u: a group at %d of partition %d would skip %s", seed,
+                                         (int)group->positions[p], p, text);
                         again += rec->offset >= group->starts[q] && number < group->positions[p];
                 }
         return again;

@@ -18,7 +18,7 @@
  *
  * In the topic of jobs a waypoint's key is the lowest source partition that it names and a slot: so two members never write
  * one key at a time, and need no names. Slots go round by time, the finer ones sooner than the coarse, so that compaction
- * keeps a number that is bounded: of any age the waypoints stand about a 250th of that age apart.
+ * keeps a number that is bounded: two neighbours are a second apart, or a 500th of their age.
  *
  * Pure. JSON: some 500 bytes for 12 and 30 partitions, at most 45 KB for 1,000 and 1,000.
  */

@@ -31,7 +31,7 @@ static rp_err_t out_of_memory(struct rp_error *err)
 
 /* ---- proof ---------------------------------------------------------------------------------------------------------- */
 
-static void say_differs(struct rp_cutover_plan *plan)
+static void say_differs(struct rp_cutover_plan *plan, bool is_too_large)
 {
         const struct rp_cutover_config *config = plan->session->config;
         size_t size = sizeof(plan->verdict);
@@ -40,7 +40,10 @@ static void say_differs(struct rp_cutover_plan *plan)
         for (int32_t s = 0; len < size && s < config->source_cnt; s++)
                 len += (size_t)snprintf(plan->verdict + len, size - len, " %s", config->sources[s]);
         if (len < size)
-                snprintf(plan->verdict + len, size - len, " %s\" for what differs", config->target);
+                len += (size_t)snprintf(plan->verdict + len, size - len, " %s\" for what differs", config->target);
+        if (len < size && is_too_large)
+                snprintf(plan->verdict + len, size - len, "; while follow copies, the memory is too small to tell what is on its "
+                         "way: hold it by \"repartition ctl SOCKET pause\"");
 }
 
 static rp_err_t verify(struct rp_cutover_plan *plan, struct rp_error *err)
@@ -58,7 +61,7 @@ static rp_err_t verify(struct rp_cutover_plan *plan, struct rp_error *err)
                 snprintf(plan->verdict, sizeof(plan->verdict), "verified: %" PRIu64 " records, equal%s", report.target.records,
                          report.mode == RP_COMPARE_LATEST ? " in the last record of each key" : "");
         else if (rc == RP_OK)
-                say_differs(plan);
+                say_differs(plan, report.parts_unnamed && plan->session->topics.target_lags);
         rp_verify_report_release(&report);
         return rc;
 }
@@ -275,7 +278,8 @@ static rp_err_t count_again(struct rp_cutover_plan *plan, struct rp_cutover_row 
                                                        topics->progress.marks[p].next };
         }
         for (int32_t q = 0; rc == RP_OK && q < plan->target_cnt; q++)
-                ahead[q] = (struct rp_range){ row->starts[q], topics->target_bounds[q].end };
+                ahead[q] = (struct rp_range){ row->starts[q], topics->target_lags ? topics->late_bounds[q].end
+                                                                                  : topics->target_bounds[q].end };
         if (rc == RP_OK) {
                 row->remaining = width(unread, plan->source_cnt);
                 row->again = width(ahead, plan->target_cnt);
@@ -294,6 +298,7 @@ static rp_err_t count_again(struct rp_cutover_plan *plan, struct rp_cutover_row 
                 else
                         row->again = there - row->remaining;
         }
+        row->is_counted &= !topics->target_lags; /* some of it has come since, and was not read by anybody */
         free(unread);
         free(ahead);
         return rc;

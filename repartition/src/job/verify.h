@@ -73,6 +73,7 @@ struct rp_verify {
         const kr_rule_t *rule;
         const struct rp_progress *progress; /* of the job; no mark set when there is none */
         const struct rp_range *source_bounds, *target_bounds;
+        bool target_lags;       /* what the progress speaks of is in the target, but some of it beyond its bounds */
         rp_compare_mode_t mode;
         size_t memory_bytes;    /* for tables of keys and for naming differences; what sources fetch ahead is besides */
         uint64_t sample_keys;   /* compare the order of so many keys at most; 0: of all */

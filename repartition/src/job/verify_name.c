@@ -161,7 +161,8 @@ static rp_err_t read_again(struct second_look *look, int s, struct rp_error *err
                 memcpy(ranges, side->passes[i], size);
                 rc = read_ranges(look, s, reader, ranges, err);
         }
-        if (rc == RP_OK && side->pass_cnt && !v->report->is_bounded_by_progress && !v->report->is_stopped)
+        if (rc == RP_OK && side->pass_cnt && (!v->report->is_bounded_by_progress || (s && v->job->target_lags)) &&
+            !v->report->is_stopped)
                 rc = read_late(look, s, reader, ranges, err);
         rp_reader_free(reader);
         free(ranges);

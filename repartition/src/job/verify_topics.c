@@ -13,7 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SETTLE_TRIES = 20, STABLE_MS = 20000, LOOK_MS = 10000 };
+enum {
+        SETTLE_TRIES = 20,
+        FOLLOWED_TRIES = 3, /* each waits for what is open */
+        STABLE_MS = 20000,
+        LOOK_MS = 10000
+};
 
 /* What both sides, and all threads, have in common. */
 static struct rp_kafka_source_config side_config(const struct rp_verify_topics_config *want, int side)
@@ -107,81 +112,6 @@ static rp_err_t find_jobs(struct rp_verify_topics *topics, char *rewrite, size_t
         return RP_OK;
 }
 
-/* ---- how far ------------------------------------------------------------------------------------------------------------- */
-
-static bool is_same_progress(const struct rp_progress *a, const struct rp_progress *b)
-{
-        for (int32_t p = 0; p < a->cnt; p++)
-                if (a->marks[p].next != b->marks[p].next)
-                        return false;
-        return true;
-}
-
-static rp_err_t read_progress(struct rp_verify_topics *topics, struct rp_progress *own, struct rp_error *err)
-{
-        rp_progress_release(own);
-        if (!rp_progress_init(own, topics->source->partition_cnt))
-                return rp_fail(err, RP_ERR_FATAL, "out of memory");
-        return rp_job_store_progress(&topics->store, own, topics->config->timeout_ms, err);
-}
-
-/* Whether neither job has stored anything between two looks. */
-static rp_err_t read_again(struct rp_verify_topics *topics, bool *is_settled, struct rp_error *err)
-{
-        struct rp_progress own = topics->progress, followed = topics->followed.progress;
-        bool had_any = topics->followed.has_any;
-        rp_err_t rc;
-
-        topics->progress = topics->followed.progress = (struct rp_progress){ 0 };
-        if (!rp_progress_init(&topics->followed.progress, followed.cnt ? followed.cnt : 1))
-                rc = rp_fail(err, RP_ERR_FATAL, "out of memory");
-        else
-                rc = read_progress(topics, &topics->progress, err);
-        if (rc == RP_OK)
-                rc = read_followed(topics, err);
-        *is_settled = rc == RP_OK && had_any == topics->followed.has_any && is_same_progress(&own, &topics->progress) &&
-                      (!had_any || is_same_progress(&followed, &topics->followed.progress));
-        rp_progress_release(&own);
-        rp_progress_release(&followed);
-        return rc;
-}
-
-/*
- * The progress and the target's end belong together only if nothing was committed in between; and what the progress speaks
- * of must be seen there: what was being written when it was read is waited for.
- */
-static rp_err_t settle(struct rp_verify_topics *topics, struct rp_error *err)
-{
-        const struct rp_verify_topics_config *config = topics->config;
-        bool is_settled = false;
-        rp_err_t rc = rp_kafka_source_await_stable(topics->target, config->target_client, STABLE_MS, err);
-
-        if (rc == RP_OK)
-                rc = topics->source->ops->bounds(topics->source, topics->source_bounds, err);
-        if (rc == RP_OK)
-                rc = read_progress(topics, &topics->progress, err);
-        if (rc == RP_OK)
-                rc = read_followed(topics, err);
-        for (int i = 0; rc == RP_OK && i < SETTLE_TRIES; i++) {
-                if (topics->followed.has_any)
-                        rc = rp_kafka_source_await_stable(topics->target, config->target_client, STABLE_MS, err);
-                if (rc == RP_OK)
-                        rc = topics->target->ops->bounds(topics->target, topics->target_bounds, err);
-                if (rc == RP_OK)
-                        rc = read_again(topics, &is_settled, err);
-                if (rc == RP_OK && is_settled)
-                        return topics->followed.has_any ? rp_followed_join(&topics->progress, &topics->followed.progress,
-                                                                           topics->source_bounds, err)
-                                                        : RP_OK;
-        }
-        if (rc == RP_OK && topics->followed.has_any)
-                rc = rp_fail(err, RP_ERR_RETRY, "the job \"%s\" is copying all the while: stop it, or hold it with \"repartition "
-                             "ctl SOCKET pause\", until this is done", topics->followed.job);
-        else if (rc == RP_OK)
-                rc = rp_fail(err, RP_ERR_RETRY, "the job \"%s\" is running: verify when it is done", config->job);
-        return rc;
-}
-
 /* ---- mode ------------------------------------------------------------------------------------------------------------ */
 
 typedef enum { NOT_COMPACTED, COMPACTED, UNKNOWN } compaction_t;
@@ -233,6 +163,116 @@ static void choose_mode(struct rp_verify_topics *topics)
         }
         snprintf(topics->mode_reason, sizeof(topics->mode_reason), "%s",
                  is_unknown ? "the topics' cleanup.policy is not known" : "neither topic is compacted");
+}
+
+/* ---- how far ------------------------------------------------------------------------------------------------------------- */
+
+static bool is_same_progress(const struct rp_progress *a, const struct rp_progress *b)
+{
+        for (int32_t p = 0; p < a->cnt; p++)
+                if (a->marks[p].next != b->marks[p].next)
+                        return false;
+        return true;
+}
+
+static rp_err_t read_progress(struct rp_verify_topics *topics, struct rp_progress *own, struct rp_error *err)
+{
+        rp_progress_release(own);
+        if (!rp_progress_init(own, topics->source->partition_cnt))
+                return rp_fail(err, RP_ERR_FATAL, "out of memory");
+        return rp_job_store_progress(&topics->store, own, topics->config->timeout_ms, err);
+}
+
+/* Whether neither job has stored anything between two looks. */
+static rp_err_t read_again(struct rp_verify_topics *topics, bool *is_settled, struct rp_error *err)
+{
+        struct rp_progress own = topics->progress, followed = topics->followed.progress;
+        bool had_any = topics->followed.has_any;
+        rp_err_t rc;
+
+        topics->progress = topics->followed.progress = (struct rp_progress){ 0 };
+        if (!rp_progress_init(&topics->followed.progress, followed.cnt ? followed.cnt : 1))
+                rc = rp_fail(err, RP_ERR_FATAL, "out of memory");
+        else
+                rc = read_progress(topics, &topics->progress, err);
+        if (rc == RP_OK)
+                rc = read_followed(topics, err);
+        *is_settled = rc == RP_OK && had_any == topics->followed.has_any && is_same_progress(&own, &topics->progress) &&
+                      (!had_any || is_same_progress(&followed, &topics->followed.progress));
+        rp_progress_release(&own);
+        rp_progress_release(&followed);
+        return rc;
+}
+
+/*
+ * Records beyond the bounds may be of the progress, whose transactions were decided while an earlier one was open, but none
+ * below them is not: whatever was decided by then has its offsets in the progress that is read after that.
+ */
+static rp_err_t settle_for_less(struct rp_verify_topics *topics, struct rp_error *err)
+{
+        const struct rp_verify_topics_config *config = topics->config;
+        bool ignored;
+        rp_err_t rc = topics->target->ops->bounds(topics->target, topics->target_bounds, err);
+
+        if (rc == RP_OK)
+                rc = read_again(topics, &ignored, err);
+        if (rc == RP_OK)
+                rc = rp_kafka_source_await_stable(topics->target, config->target_client, STABLE_MS, err);
+        topics->late_bounds = calloc((size_t)topics->target->partition_cnt, sizeof(*topics->late_bounds));
+        if (rc == RP_OK && !topics->late_bounds)
+                rc = rp_fail(err, RP_ERR_FATAL, "out of memory");
+        if (rc == RP_OK)
+                rc = topics->target->ops->bounds(topics->target, topics->late_bounds, err);
+        topics->target_lags = true;
+        return rc;
+}
+
+static rp_err_t join(struct rp_verify_topics *topics, struct rp_error *err)
+{
+        rp_err_t rc;
+
+        if (!topics->followed.has_any)
+                return RP_OK;
+        rc = topics->source->ops->bounds(topics->source, topics->source_bounds, err); /* it may have come further since */
+        return rc != RP_OK ? rc : rp_followed_join(&topics->progress, &topics->followed.progress, topics->source_bounds, err);
+}
+
+/*
+ * The progress and the target's end belong together only if nothing was committed in between; and what the progress speaks
+ * of must be seen there: what was being written when it was read is waited for.
+ */
+static rp_err_t settle(struct rp_verify_topics *topics, struct rp_error *err)
+{
+        const struct rp_verify_topics_config *config = topics->config;
+        bool is_settled = false;
+        rp_err_t rc = rp_kafka_source_await_stable(topics->target, config->target_client, STABLE_MS, err);
+
+        if (rc == RP_OK)
+                rc = topics->source->ops->bounds(topics->source, topics->source_bounds, err);
+        if (rc == RP_OK)
+                rc = read_progress(topics, &topics->progress, err);
+        if (rc == RP_OK)
+                rc = read_followed(topics, err);
+        for (int i = 0; rc == RP_OK && i < (topics->followed.has_any ? FOLLOWED_TRIES : SETTLE_TRIES); i++) {
+                if (topics->followed.has_any)
+                        rc = rp_kafka_source_await_stable(topics->target, config->target_client, STABLE_MS, err);
+                if (rc == RP_OK)
+                        rc = topics->target->ops->bounds(topics->target, topics->target_bounds, err);
+                if (rc == RP_OK)
+                        rc = read_again(topics, &is_settled, err);
+                if (rc == RP_OK && is_settled)
+                        return join(topics, err);
+        }
+        if (rc == RP_OK && topics->followed.has_any && topics->mode == RP_COMPARE_ALL) {
+                rc = settle_for_less(topics, err);
+                return rc == RP_OK ? join(topics, err) : rc;
+        }
+        if (rc == RP_OK && topics->followed.has_any)
+                rc = rp_fail(err, RP_ERR_RETRY, "the job \"%s\" is copying all the while: stop it, or hold it with \"repartition "
+                             "ctl SOCKET pause\", until this has begun to read", topics->followed.job);
+        else if (rc == RP_OK)
+                rc = rp_fail(err, RP_ERR_RETRY, "the job \"%s\" is running: verify when it is done", config->job);
+        return rc;
 }
 
 /* A topic that was made anew, or lies in another cluster, is not the one that a state has read. */
@@ -289,11 +329,11 @@ rp_err_t rp_verify_topics_open(struct rp_verify_topics *topics, const struct rp_
                 rc = rp_fail(err, RP_ERR_RETRY, "topic \"%s\" has other partitions than a moment ago: run this again",
                              config->source);
         if (rc == RP_OK)
+                choose_mode(topics);
+        if (rc == RP_OK)
                 rc = settle(topics, err);
         if (rc == RP_OK && config->is_kept)
                 rc = name_state(topics, err);
-        if (rc == RP_OK)
-                choose_mode(topics);
         return rc;
 }
 
@@ -319,6 +359,7 @@ void rp_verify_topics_fill(struct rp_verify_topics *topics, struct rp_verify *ve
         verify->progress = &topics->progress;
         verify->source_bounds = topics->source_bounds;
         verify->target_bounds = topics->target_bounds;
+        verify->target_lags = topics->target_lags;
         verify->mode = topics->mode;
         verify->state_name = topics->state_name;
         verify->open = open_more;
@@ -333,6 +374,7 @@ void rp_verify_topics_release(struct rp_verify_topics *topics)
         rp_job_store_close(&topics->store);
         free(topics->source_bounds);
         free(topics->target_bounds);
+        free(topics->late_bounds);
         if (topics->source)
                 topics->source->ops->free(topics->source);
         if (topics->target)

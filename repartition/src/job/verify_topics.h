@@ -48,6 +48,12 @@ struct rp_verify_topics {
         } followed;
         struct rp_progress progress;                 /* of both together; no mark set when there is none */
         struct rp_range *source_bounds, *target_bounds;
+        /**
+         * A follow commits all the while, so that there is no moment at which progress and bounds belong together: these
+         * bounds of the target were taken before the progress, and by late_bounds all that it speaks of is there.
+         */
+        bool target_lags;
+        struct rp_range *late_bounds;
         rp_compare_mode_t mode;
         char mode_reason[600];                       /* why that one, for people */
         char state_name[3072];                       /* the job, and ids of clusters and topics as far as they are known */
@@ -56,7 +62,7 @@ struct rp_verify_topics {
 /**
  * Connects, waits a little for what is just being committed, and fixes the ends. The job that is named is a rewrite or a
  * follow. The rewrite by its default name has a follow by its own default name beside it, and that one the rewrite.
- * @returns RP_ERR_RETRY when the job is running, so that there is no such moment; RP_ERR_USAGE when a topic does not
+ * @returns RP_ERR_RETRY when a rewrite is running, so that there is no such moment; RP_ERR_USAGE when a topic does not
  *          exist or the rule is made for another partition count. *topics is the caller's to release in any case.
  */
 rp_err_t rp_verify_topics_open(struct rp_verify_topics *topics, const struct rp_verify_topics_config *config,
