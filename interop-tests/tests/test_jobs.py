@@ -7,7 +7,7 @@ import time
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 from records import await_progress, end_offsets, read, said_of, stored_progress
-from support import Librdkafka, unique
+from support import HANG_S, Librdkafka, unique
 from test_rewrite import MERGE, SLOW, assert_image, fill, job_of
 
 
@@ -59,6 +59,19 @@ def create_topic(kafka, name, partitions):
 
 
 # ---------------------------------------------------------------- what is written
+
+
+def test_jobs_that_begin_at_once_make_one_topic_of_jobs(kafka, topic, repartition):
+    source, jobs = topic("first", partitions=2), unique("jobs")
+    fill(kafka.bootstrap, source, 100, partitions=2)
+    started = []
+    for _ in range(6):  # one looks while another makes it
+        started.append(repartition.start("rewrite", source, unique("target"), "--partitions", 3, "-b", kafka.bootstrap,
+                                         "--execute", "--jobs-topic", jobs, *MERGE, stdout=-1, stderr=-1))
+        time.sleep(0.06)
+    for process in started:
+        out, err = process.communicate(timeout=HANG_S)
+        assert process.returncode == 0, (out, err)
 
 
 def test_plan_makes_no_topic_and_a_run_describes_itself(kafka, topic, target, repartition):

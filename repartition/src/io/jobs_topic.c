@@ -123,6 +123,16 @@ struct rp_client *rp_jobs_topic_client(struct rp_jobs_topic *jobs)
         return &jobs->client;
 }
 
+rp_err_t rp_jobs_topic_try_create(struct rp_jobs_topic *jobs, struct rp_error *err)
+{
+        const struct rp_settings none = { 0 };
+        struct rp_error ignored;
+        rp_err_t rc = rp_cluster_try_create(&jobs->client, jobs->name, 1, 1, &none, jobs->timeout_ms, err);
+
+        /* Another job may have been faster. */
+        return rc == RP_OK || (look(jobs, &ignored) == RP_OK && jobs->exists) ? RP_OK : rc;
+}
+
 rp_err_t rp_jobs_topic_create(struct rp_jobs_topic *jobs, int32_t replication_factor, struct rp_error *err)
 {
         struct rp_settings settings = { 0 };

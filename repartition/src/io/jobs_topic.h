@@ -29,6 +29,9 @@ bool rp_jobs_topic_exists(const struct rp_jobs_topic *jobs);
 /** True when it exists, or this cluster can be asked to make it. */
 bool rp_jobs_topic_is_possible(const struct rp_jobs_topic *jobs);
 
+/** Asks the cluster whether it would be created, and lets it be. @returns RP_OK, also when it is there by now; or why not. */
+rp_err_t rp_jobs_topic_try_create(struct rp_jobs_topic *jobs, struct rp_error *err);
+
 /** Makes it if it does not exist; two who try at once both succeed. */
 rp_err_t rp_jobs_topic_create(struct rp_jobs_topic *jobs, int32_t replication_factor, struct rp_error *err);
 

@@ -317,7 +317,6 @@ static void try_rights(struct rp_preparation *preparation, const struct rp_prepa
         struct rp_facts *facts = &preparation->facts;
         struct rp_denials *denials = &preparation->denials;
         struct rp_jobs_topic *jobs = preparation->store.jobs;
-        const struct rp_settings none = { 0 };
         char lease[700];
 
         rp_rights_begin(denials);
@@ -329,8 +328,7 @@ static void try_rights(struct rp_preparation *preparation, const struct rp_prepa
         if (jobs && rp_jobs_topic_exists(jobs))
                 rp_rights_ask_topic(client, rp_jobs_topic_name(jobs), ADMIN_MS, denials);
         else if (jobs && !facts->create_error &&
-                 rp_cluster_try_create(client, rp_jobs_topic_name(jobs), 1, 1, &none, config->timeout_ms,
-                                       &preparation->create_error) != RP_OK)
+                 rp_jobs_topic_try_create(jobs, &preparation->create_error) != RP_OK)
                 facts->create_error = preparation->create_error.text;
         if (!preparation->store.is_apart)
                 rp_rights_ask_group(client, config->job, ADMIN_MS, denials);
