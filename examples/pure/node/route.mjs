@@ -9,7 +9,7 @@ try {
   rule = load(path, topic, Number(process.env.KEYROUTE_PARTITIONS));
   if (!rule) throw new Error(`no rule for "${topic}"`);
 } catch (why) {
-  console.error(`${path}: ${why.message}`);
+  console.error(`${path}: ${why.message.replace(/\s+/g, " ")}`);
   process.exit(1);
 }
 console.error(`${topic}: policy ${rule.fingerprint}`);

@@ -10,8 +10,8 @@ from keyroute import load
 topic = os.environ["KEYROUTE_TOPIC"]
 try:
     rule = load(sys.argv[1], topic, int(os.environ["KEYROUTE_PARTITIONS"]))
-except (ValueError, LookupError, TypeError, AttributeError) as why:
-    sys.exit(f"{sys.argv[1]}: {why!r}")
+except (OSError, ValueError) as why:
+    sys.exit(f"{sys.argv[1]}: {why}")
 if rule is None:
     sys.exit(f'{sys.argv[1]}: no rule for "{topic}"')
 print(f"{topic}: policy {rule.fingerprint}", file=sys.stderr)

@@ -1,9 +1,10 @@
-//! Just enough of JSON to read what `repartition policy compile` writes, for programs that want no crate.
+//! Just enough of JSON to read what `repartition policy compile` writes, for programs that want no crate: no name twice, and of
+//! numbers only whole ones. null, true and false stand in no compiled policy.
+use std::collections::HashSet;
 use std::str::Chars;
 
 pub enum Json {
-    Other, // null, true, false: in no field that routes
-    Number(f64),
+    Number(i64),
     Text(String),
     List(Vec<Json>),
     Object(Vec<(String, Json)>),
@@ -11,7 +12,7 @@ pub enum Json {
 
 pub fn parse(text: &str) -> Result<Json, String> {
     let mut rest = text.chars();
-    let value = value(&mut rest)?;
+    let value = value(&mut rest, 0)?;
     if next(&mut rest).is_some() {
         return Err("text behind the JSON".into());
     }
@@ -20,30 +21,39 @@ pub fn parse(text: &str) -> Result<Json, String> {
 
 /// The next character that is no white space.
 fn next(rest: &mut Chars) -> Option<char> {
-    rest.find(|c| !c.is_ascii_whitespace())
+    rest.find(|c| !" \t\r\n".contains(*c))
 }
 
 fn peek(rest: &Chars) -> Option<char> {
     next(&mut rest.clone())
 }
 
-fn value(rest: &mut Chars) -> Result<Json, String> {
+fn value(rest: &mut Chars, depth: usize) -> Result<Json, String> {
+    if depth > 64 {
+        return Err("nested too deep".into());
+    }
     match next(rest) {
-        Some('{') => Ok(Json::Object(items(rest, '}', |rest| {
-            let name = if next(rest) == Some('"') { text(rest)? } else { return Err("a name is missing".into()) };
-            if next(rest) != Some(':') {
-                return Err(format!("no : behind \"{name}\""));
-            }
-            Ok((name, value(rest)?))
-        })?)),
-        Some('[') => Ok(Json::List(items(rest, ']', value)?)),
+        Some('{') => {
+            let mut names = HashSet::new();
+            Ok(Json::Object(items(rest, '}', |rest| {
+                let name = if next(rest) == Some('"') { text(rest)? } else { return Err("a name is missing".into()) };
+                if next(rest) != Some(':') {
+                    return Err(format!("no : behind \"{name}\""));
+                }
+                if !names.insert(name.clone()) {
+                    return Err(format!("\"{name}\" stands there twice"));
+                }
+                Ok((name, value(rest, depth + 1)?))
+            })?))
+        }
+        Some('[') => Ok(Json::List(items(rest, ']', |rest| value(rest, depth + 1))?)),
         Some('"') => Ok(Json::Text(text(rest)?)),
-        Some(first) => word(first, rest),
+        Some(first) => number(first, rest),
         None => Err("it ends too early".into()),
     }
 }
 
-fn items<T>(rest: &mut Chars, end: char, item: fn(&mut Chars) -> Result<T, String>) -> Result<Vec<T>, String> {
+fn items<T>(rest: &mut Chars, end: char, mut item: impl FnMut(&mut Chars) -> Result<T, String>) -> Result<Vec<T>, String> {
     let mut found = Vec::new();
     if peek(rest) == Some(end) {
         next(rest);
@@ -59,25 +69,25 @@ fn items<T>(rest: &mut Chars, end: char, item: fn(&mut Chars) -> Result<T, Strin
     }
 }
 
-fn word(first: char, rest: &mut Chars) -> Result<Json, String> {
+fn number(first: char, rest: &mut Chars) -> Result<Json, String> {
     let mut word = String::from(first);
     while let Some(c) = rest.clone().next().filter(|c| c.is_ascii_alphanumeric() || "+-.".contains(*c)) {
         word.push(c);
         rest.next();
     }
-    match word.as_str() {
-        "null" | "true" | "false" => Ok(Json::Other),
-        number => number.parse().map(Json::Number).map_err(|_| format!("no value: {number}")),
-    }
+    let digits = word.strip_prefix('-').unwrap_or(&word);
+    let is_whole = digits.bytes().all(|digit| digit.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0'));
+    word.parse().ok().filter(|_| is_whole).map(Json::Number).ok_or(format!("no whole number: {word}"))
 }
 
 fn text(rest: &mut Chars) -> Result<String, String> {
     let mut units = Vec::new(); // UTF-16, as escapes count
     loop {
         match rest.next().ok_or("a text does not end")? {
+            '"' if units.contains(&0) => return Err("a text with a NUL".into()),
             '"' => return String::from_utf16(&units).map_err(|why| why.to_string()),
             '\\' => units.push(match rest.next() {
-                Some('u') => u16::from_str_radix(&rest.take(4).collect::<String>(), 16).map_err(|why| why.to_string())?,
+                Some('u') => escape(&rest.take(4).collect::<String>())?,
                 Some('b') => 8,
                 Some('f') => 12,
                 Some('n') => 10,
@@ -86,9 +96,15 @@ fn text(rest: &mut Chars) -> Result<String, String> {
                 Some(c @ ('"' | '\\' | '/')) => c as u16,
                 _ => return Err("no such escape".into()),
             }),
+            c if c < ' ' => return Err("a control character in a text".into()),
             c => units.extend_from_slice(c.encode_utf16(&mut [0; 2])),
         }
     }
+}
+
+fn escape(digits: &str) -> Result<u16, String> {
+    let is_hex = digits.len() == 4 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    u16::from_str_radix(digits, 16).ok().filter(|_| is_hex).ok_or(format!("no such escape: \\u{digits}"))
 }
 
 impl Json {
@@ -112,14 +128,13 @@ impl Json {
         if let Json::Text(text) = self { Ok(text) } else { Err("no text".into()) }
     }
 
-    pub fn number(&self) -> Result<usize, String> {
-        match self {
-            Json::Number(number) if *number >= 0.0 && number.fract() == 0.0 => Ok(*number as usize),
-            _ => Err("no whole number".into()),
-        }
+    pub fn number(&self, low: usize, high: usize) -> Result<usize, String> {
+        let number = if let Json::Number(number) = self { *number } else { return Err("no whole number".into()) };
+        let found = usize::try_from(number).ok().filter(|found| (low..=high).contains(found));
+        found.ok_or(format!("expected a whole number, {low} to {high}, found {number}"))
     }
 
-    pub fn numbers(&self) -> Result<Vec<usize>, String> {
-        self.list()?.iter().map(Json::number).collect()
+    pub fn numbers(&self, low: usize, high: usize) -> Result<Vec<usize>, String> {
+        self.list()?.iter().map(|number| number.number(low, high)).collect()
     }
 }
