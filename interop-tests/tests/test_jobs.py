@@ -82,6 +82,7 @@ def test_plan_makes_no_topic_and_a_run_describes_itself(kafka, topic, target, re
     assert jobs not in kafka.tool("kafka-topics", "--bootstrap-server", kafka.bootstrap, "--list").ok().out.split()
     repartition(*run, "--execute", *MERGE).ok()
     described = kafka.tool("kafka-topics", "--bootstrap-server", kafka.bootstrap, "--describe", "--topic", jobs).ok().out
+    assert "segment.bytes=16777216" in described  # what is not compacted yet is read by every run
     assert "PartitionCount: 1" in described and "cleanup.policy=compact" in described
     descriptor, positions, checkpoints = said_of(kafka.bootstrap, job_of(source, target), jobs)
     assert (descriptor["kind"], descriptor["source"]["topic"], descriptor["target"]["topic"]) == ("rewrite", source, target)

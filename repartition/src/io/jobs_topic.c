@@ -16,6 +16,9 @@ enum {
         READ_BYTES = 2 << 20 /* fetched ahead */
 };
 
+/* The segment that is written is not compacted: with brokers' default of a gigabyte every run would have that much to read. */
+#define SEGMENT_BYTES "16777216"
+
 struct rp_jobs_topic {
         struct rp_client client;    /* reads what is not committed too: it asks where the log itself ends */
         struct rp_client committed; /* asks for last stable offsets; open only while it does: each client costs memory */
@@ -142,6 +145,7 @@ rp_err_t rp_jobs_topic_create(struct rp_jobs_topic *jobs, int32_t replication_fa
                 return RP_OK;
         /* The broker's time: it refuses records of a client whose clock is ahead by more than an hour. */
         if (!rp_settings_set(&settings, "cleanup.policy", "compact") ||
+            !rp_settings_set(&settings, "segment.bytes", SEGMENT_BYTES) ||
             !rp_settings_set(&settings, "message.timestamp.type", "LogAppendTime")) {
                 rp_settings_release(&settings);
                 return rp_fail(err, RP_ERR_FATAL, "out of memory");
