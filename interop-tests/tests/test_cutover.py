@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
-from records import java_partition, read
+from records import end_offsets, java_partition, read
 from support import unique
 from test_follow import SMALL, Writer, await_lag_zero, daemons, holders, job_of  # noqa: F401  daemons is a fixture
 from test_rewrite import MERGE, SLOW, fill
@@ -210,6 +210,33 @@ def test_groups_move_while_producers_write_and_instances_commit(kafka, topic, ta
     assert first | second == {str(i) for i in range(writer.written)}
     assert len(first & second) <= done["groups"][0]["again"]
     repartition("verify", source, target, "-b", kafka.bootstrap).ok()
+
+
+def test_what_is_known_without_a_topic_of_jobs(kafka, topic, target, daemons, repartition):
+    """How things are now, and where copying began."""
+    source, job = topic("bare", partitions=4), unique("job")
+    writer = Writer(kafka.bootstrap, source, 4).write(400)
+    kafka.create(target, 3)
+    follow = daemons(source, target, "-b", kafka.bootstrap, "--from", "latest", "--job", job, "--jobs-topic", "none")
+    follow.start()
+    await_lag_zero(kafka.bootstrap, source, job, daemons=follow)
+    middle = {p: end for p, end in enumerate(end_offsets(kafka.bootstrap, source))}
+    writer.write(400)
+    await_lag_zero(kafka.bootstrap, source, job, daemons=follow)
+    follow.end_all()
+    groups = {unique("all"): dict(enumerate(end_offsets(kafka.bootstrap, source))), unique("some"): middle}
+    before = unique("before")
+    for group, offsets in {**groups, before: {p: end - 1 for p, end in middle.items()}}.items():
+        commit(kafka.bootstrap, group, source, offsets)
+    run = ("cutover", "--job", job, "-b", kafka.bootstrap, "--output", "json")
+    result = repartition(*run, *groups, source, target).ok().json()
+    source_records, target_records = read(kafka.bootstrap, source), read(kafka.bootstrap, target)
+    assert len(target_records) == 400
+    source_records = [r for r in source_records if r.offset >= middle[r.partition]]  # the others were never copied
+    rows = [assert_exact(result, group, source_records, target_records) for group in groups]
+    assert [row["from_beginning_partitions"] for row in rows] == [0, 4] and rows[0]["again"] == rows[1]["again"] == 0
+    refused = repartition(*run, before, source, target).ends_with(2).json()["groups"][0]["refused"]
+    assert "but copying began at" in refused and f'is not in "{target}"' in refused
 
 
 # ---------------------------------------------------------------- what is refused

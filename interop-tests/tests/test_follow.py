@@ -692,6 +692,24 @@ def test_a_topic_made_again_is_not_gone_on_with(kafka, topic, target, daemons, w
 # ---------------------------------------------------------------- without a cluster
 
 
+def test_a_target_made_again_between_two_runs_is_noticed(kafka, topic, target, daemons):
+    source, partitions = topic("between", partitions=2), ("--partitions", 3)
+    Writer(kafka.bootstrap, source, 2).write(200)
+    group = daemons(source, target, *partitions, "-b", kafka.bootstrap, librdkafka=Librdkafka("new"))
+    process = group.start()
+    await_lag_zero(kafka.bootstrap, source, job_of(source, target), daemons=group)
+    group.end(process)
+    kafka.tool("kafka-topics", "--bootstrap-server", kafka.bootstrap, "--delete", "--topic", target).ok()
+    while kafka.tool("kafka-topics", "--bootstrap-server", kafka.bootstrap, "--list").ok().out.split().count(target):
+        time.sleep(0.5)
+    kafka.create(target, 3)
+    process = group.start()
+    _, err = process.communicate(timeout=60)
+    group.running.remove(process)
+    assert process.returncode == 2 and "was deleted and made again since this job began" in " ".join(err.decode().split())
+    assert read(kafka.bootstrap, target) == []
+
+
 def test_the_service_file_speaks_of_options_that_there_are(repartition):
     unit = (ROOT / "examples" / "follow" / "keyroute-follow@.service").read_text()
     command = re.search(r"^ExecStart=((?:.*\\\n)*.*)", unit, re.M).group(1).replace("\\\n", " ").split()
