@@ -1,14 +1,15 @@
 """Consumer groups moved to a rewritten topic: nothing is skipped, and what is seen twice is what was said."""
 
 import json
+import subprocess
 import threading
 import time
 from collections import Counter
 
 import pytest
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, Producer, TopicPartition
 from records import end_offsets, java_partition, read
-from support import unique
+from support import HANG_S, unique
 from test_follow import SMALL, Writer, await_lag_zero, daemons, holders, job_of  # noqa: F401  daemons is a fixture
 from test_rewrite import MERGE, SLOW, fill
 
@@ -56,6 +57,27 @@ def assert_exact(result, group, source_records, target_records):
     assert row["exact"] and row["again"] == doubles
     assert row["unread"] == sum(stood[p] is None or o >= stood[p] for p, o in home.values())
     return row
+
+
+def test_waits_for_another_jobs_transaction_and_says_so(kafka, topic, target, repartition):
+    source, group, jobs = topic("waits", partitions=2), unique("group"), unique("jobs")
+    fill(kafka.bootstrap, source, 200, partitions=2)
+    commit(kafka.bootstrap, group, source, {0: 0, 1: 0})
+    repartition("rewrite", source, target, "--partitions", 3, "-b", kafka.bootstrap, "--execute", "--jobs-topic", jobs,
+                *MERGE).ok()
+    other = Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": unique("other")})
+    other.init_transactions(60)
+    other.begin_transaction()
+    other.produce(jobs, key=b"another job", value=b"{}")
+    assert other.flush(60) == 0
+    run = ("cutover", group, source, target, "-b", kafka.bootstrap, "--jobs-topic", jobs, "--timeout-ms")
+    assert "a transaction is open at offset" in repartition(*run, 2000).ends_with(3).err
+    process = repartition.start(*run, 120_000, stderr=subprocess.PIPE)
+    told = process.stderr.readline().decode()
+    assert "waits for a transaction that is open at offset" in told and f'topic "{jobs}"' in told
+    other.commit_transaction(60)
+    _, err = process.communicate(timeout=HANG_S)
+    assert process.returncode == 0, err
 
 
 # ---------------------------------------------------------------- a real consumer

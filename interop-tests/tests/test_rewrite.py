@@ -307,6 +307,32 @@ def test_deleted_source_records_are_told(kafka, topic, target, repartition, tmp_
     assert len(read(kafka.bootstrap, target)) == 100
 
 
+def test_what_an_open_transaction_hides_is_told(kafka, topic, target, repartition):
+    source = topic("hidden", partitions=2)
+    run = ("rewrite", source, target, "--partitions", 3, "-b", kafka.bootstrap, "--output", "json", *MERGE)
+    fill(kafka.bootstrap, source, 100, partitions=2)
+    foreign = producer(kafka.bootstrap, transactional_id=unique("foreign"))
+    foreign.init_transactions(60)
+    foreign.begin_transaction()
+    foreign.produce(source, key=b"void", value=b"0", partition=1)
+    assert foreign.flush(60) == 0
+    stable, (_, end) = len([r for r in read(kafka.bootstrap, source) if r.partition == 1]), end_offsets(kafka.bootstrap, source)
+    fill(kafka.bootstrap, source, 60, partitions=2, start=100)
+    hidden = end_offsets(kafka.bootstrap, source)[1] - stable
+    assert hidden > 1 and end == stable + 1
+    text = f"hide {hidden} offsets in 1 partition (partition 1 of \"{source}\" from {stable} on)"
+    for more in ((), ("--execute",)):
+        done = repartition(*run, *more).ok()
+        said, = [f for f in done.json()["findings"] if f["id"] == "open-transaction"]
+        assert said["severity"] == "note" and text in said["text"]
+    assert done.json()["result"]["hidden"] == hidden and f"{hidden} offsets behind open transactions" in done.err
+    assert len(read(kafka.bootstrap, target)) == done.json()["result"]["records"] == 160 - (hidden - 1)
+    foreign.abort_transaction(60)
+    done = repartition(*run, "--execute").ok().json()
+    assert done["result"]["hidden"] == 0 and "open-transaction" not in {f["id"] for f in done["findings"]}
+    assert_image(read(kafka.bootstrap, source), read(kafka.bootstrap, target), 3)
+
+
 # ---------------------------------------------------------------- before anything is written
 
 

@@ -59,6 +59,12 @@ static bool on_tick(void *arg, uint64_t done, uint64_t total, uint64_t records)
         return !rp_interrupt_signal();
 }
 
+static void on_wait(void *arg, const char *what)
+{
+        rp_progress_line_clear(arg);
+        fprintf(stderr, "repartition cutover: %s\n", what);
+}
+
 /* ---- the way back ------------------------------------------------------------------------------------------------------ */
 
 /* A file that is there already must be about the same topics: what it says of a group is older, and therefore kept. */
@@ -262,7 +268,7 @@ static int run_with_rule(const struct args *args, char **operands, int cnt, cons
                         .groups = (const char *const *)operands, .group_cnt = (size_t)cnt - 2, .rule = rule,
                         .verified_name = args->verified_file, .assumes_earliest = !strcmp(args->missing, "earliest"),
                         .is_exact = args->exact, .timeout_ms = (int)args->timeout_ms, .memory_bytes = RP_VERIFY_MEMORY,
-                        .tick = on_tick, .arg = &line,
+                        .tick = on_tick, .waits = args->common.quiet ? NULL : on_wait, .arg = &line,
                 };
 
                 rp_job_default_name(job, sizeof(job), label, last);

@@ -15,6 +15,7 @@
 #include "report/progress.h"
 #include "report/wrap.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -245,6 +246,11 @@ static rp_err_t create_and_copy(const struct args *args, struct rp_rewrite_resul
                 snprintf(text, sizeof(text), "repartition rewrite: %s; transactions of up to %lld ms",
                          rp_kafka_source_regime(result->preparation->source), (long long)args->transaction_ms);
                 rp_wrap(stderr, text, 0, 8);
+                if (result->preparation->facts.hidden_offsets) {
+                        snprintf(text, sizeof(text), "repartition rewrite: %" PRIu64 " offsets behind open transactions are left "
+                                 "to a later run", result->preparation->facts.hidden_offsets);
+                        rp_wrap(stderr, text, 0, 8);
+                }
         }
         if (args->max_duration)
                 telling->ends_ms = args->ends_ms ? args->ends_ms : began + args->max_duration;

@@ -231,6 +231,7 @@ static json_t *run_json(const struct rp_rewrite_result *result)
         json_object_set_new(json, "finished", json_boolean(!run->is_stopped && !result->is_failed));
         json_object_set_new(json, "stopped_by", result->stopped_by ? json_string(result->stopped_by) : json_null());
         json_object_set_new(json, "left_at_most", number(run->total - run->done));
+        json_object_set_new(json, "hidden", number(result->preparation->facts.hidden_offsets));
         json_object_set_new(json, "records", number(run->records));
         json_object_set_new(json, "bytes", number(run->bytes));
         json_object_set_new(json, "keyless", number(run->keyless));

@@ -279,6 +279,12 @@ static void look_at_records(const struct rp_facts *facts, struct rp_findings *fi
         if (is_compacted && survey->keyless)
                 refuse("compacted-keyless", "%.1f %% of the records have no key, which a compacted topic does not take: "
                        "--config cleanup.policy=delete", percent(survey->keyless, survey->records));
+        if (facts->hidden_partition_cnt)
+                note("open-transaction", "open transactions hide %" PRIu64 " offsets in %" PRId32 " partition%s (partition %"
+                     PRId32 " of \"%.100s\" from %" PRId64 " on): they are left to a run that begins when those have ended. "
+                     "kafka-transactions finds whose they are", facts->hidden_offsets, facts->hidden_partition_cnt,
+                     facts->hidden_partition_cnt == 1 ? "" : "s", facts->hidden_partition, facts->hidden_topic,
+                     facts->hidden_from);
         if (is_compacted)
                 note("compacted", "\"%s\" is compacted: run verify before its cleaner removes records that the other side "
                      "still has", target->name);

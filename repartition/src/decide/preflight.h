@@ -45,6 +45,11 @@ struct rp_facts {
         const char *follow_job;        /* the group of follow by its default name, for the same topics; NULL: not looked at */
         const struct rp_progress *progress, *followed; /* ... by source partition: what the job has stored, and what that
                                           group has; NULL: not told to this user */
+        int32_t hidden_partition_cnt;  /* of the source, which open transactions keep from being read to their ends */
+        uint64_t hidden_offsets;       /* ... and how much of them all */
+        const char *hidden_topic;      /* ... the topic of the one that has the most, its number there, and from where on */
+        int32_t hidden_partition;
+        int64_t hidden_from;
         const char *codecs;            /* what the librdkafka in use can decompress, separated by commas; NULL: not known */
         const char *create_error;      /* why the cluster would not create the target; NULL when it would, or was not asked */
         const char *denials[6];        /* rights that are missing, ready to print; the rest NULL */

@@ -13,7 +13,8 @@
 
 enum {
         CONNECT_MS = 10000,
-        READ_BYTES = 2 << 20 /* fetched ahead */
+        READ_BYTES = 2 << 20, /* fetched ahead */
+        MOMENT_MS = 1000      /* a live job's transaction is open for no longer, as a rule */
 };
 
 /* The segment that is written is not compacted: with brokers' default of a gigabyte every run would have that much to read. */
@@ -25,6 +26,8 @@ struct rp_jobs_topic {
         const struct rp_client_config *config;
         char *name;
         int timeout_ms;
+        void (*on_wait)(void *arg, const char *what); /* may be NULL */
+        void *arg;
         bool exists, is_administrable;
 };
 
@@ -121,6 +124,12 @@ bool rp_jobs_topic_is_possible(const struct rp_jobs_topic *jobs)
         return jobs->exists || jobs->is_administrable;
 }
 
+void rp_jobs_topic_on_wait(struct rp_jobs_topic *jobs, void (*fn)(void *arg, const char *what), void *arg)
+{
+        jobs->on_wait = fn;
+        jobs->arg = arg;
+}
+
 struct rp_client *rp_jobs_topic_client(struct rp_jobs_topic *jobs)
 {
         return &jobs->client;
@@ -161,17 +170,25 @@ rp_err_t rp_jobs_topic_create(struct rp_jobs_topic *jobs, int32_t replication_fa
 /* The log's end now, once everything before it is decided. */
 static rp_err_t await_stable_end(struct rp_jobs_topic *jobs, int timeout_ms, int64_t *end, struct rp_error *err)
 {
-        int64_t deadline = rp_clock_ms() + timeout_ms;
+        int64_t deadline = rp_clock_ms() + timeout_ms, telling = rp_clock_ms() + MOMENT_MS;
         int64_t stable = -1;
+        char text[400];
         rp_err_t rc = rp_offsets_at(&jobs->client, jobs->name, 1, RP_AT_END, timeout_ms, end, err);
 
         for (;;) {
                 int64_t left = deadline - rp_clock_ms();
 
                 if (rc == RP_OK)
-                        rc = rp_offsets_at(&jobs->committed, jobs->name, 1, RP_AT_END, left > 1 ? (int)left : 1, &stable, err);
+                        rc = rp_offsets_at(&jobs->committed, jobs->name, 1, RP_AT_END, left > MOMENT_MS ? (int)left : MOMENT_MS,
+                                           &stable, err); /* the last answer is waited for: it says what hides the rest */
                 if (rc != RP_OK || stable >= *end)
                         return rc;
+                if (jobs->on_wait && telling && rp_clock_ms() >= telling) {
+                        snprintf(text, sizeof(text), "waits for a transaction that is open at offset %" PRId64 " of topic \"%s\" "
+                                 "(another job's), up to %d s", stable, jobs->name, timeout_ms / 1000);
+                        jobs->on_wait(jobs->arg, text);
+                        telling = 0;
+                }
                 if (rp_clock_ms() >= deadline)
                         return rp_fail(err, RP_ERR_RETRY, "topic \"%s\" cannot be read to its end: a transaction is open at "
                                        "offset %" PRId64 " (another job's; it ends by itself within its timeout)", jobs->name,

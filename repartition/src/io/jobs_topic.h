@@ -29,6 +29,9 @@ bool rp_jobs_topic_exists(const struct rp_jobs_topic *jobs);
 /** True when it exists, or this cluster can be asked to make it. */
 bool rp_jobs_topic_is_possible(const struct rp_jobs_topic *jobs);
 
+/** Reading with `waits` tells fn, once each time, what it waits for when that takes longer than a moment. */
+void rp_jobs_topic_on_wait(struct rp_jobs_topic *jobs, void (*fn)(void *arg, const char *what), void *arg);
+
 /** Asks the cluster whether it would be created, and lets it be. @returns RP_OK, also when it is there by now; or why not. */
 rp_err_t rp_jobs_topic_try_create(struct rp_jobs_topic *jobs, struct rp_error *err);
 

@@ -488,29 +488,67 @@ static bool reaches(const struct kafka_source *source, const struct rp_range *bo
         return true;
 }
 
+/* Of the logs themselves, read committed or not. */
+static rp_err_t ask_ends(struct kafka_source *source, const struct rp_client_config *client,
+                         rd_kafka_topic_partition_list_t *ends, struct rp_error *err)
+{
+        struct rp_kafka_source_config config = { .client = client, .topic = source->base.topic };
+        struct rp_client scout = { 0 };
+        rd_kafka_conf_t *conf = make_conf(&config, "read_uncommitted", err);
+        rp_err_t rc = conf ? rp_client_open(&scout, RD_KAFKA_CONSUMER, conf, err) : err->code;
+
+        if (rc == RP_OK)
+                rc = rp_offsets_list(&scout, source->base.topic, RD_KAFKA_OFFSET_END, source->timeout_ms, ends, err);
+        rp_client_close(&scout);
+        return rc;
+}
+
+rp_err_t rp_kafka_source_hidden(struct rp_source *base, const struct rp_client_config *client, struct rp_hidden *hidden,
+                                struct rp_error *err)
+{
+        struct kafka_source *source = self(base);
+        rd_kafka_topic_partition_list_t *ends = rp_kafka_source_partitions(base);
+        struct rp_range *bounds = calloc((size_t)base->partition_cnt, sizeof(*bounds));
+        rp_err_t rc = bounds ? ask_ends(source, client, ends, err) : rp_fail(err, RP_ERR_FATAL, "out of memory");
+        int64_t most = 0;
+
+        *hidden = (struct rp_hidden){ 0 };
+        if (rc == RP_OK) /* afterwards: what was written meanwhile is not hidden */
+                rc = source_bounds(base, bounds, err);
+        for (int i = 0; rc == RP_OK && i < ends->cnt; i++) {
+                int32_t place = place_of(source, &ends->elems[i]);
+                int64_t behind = ends->elems[i].offset - bounds[place].end;
+
+                if (behind <= 0)
+                        continue;
+                hidden->partition_cnt++;
+                hidden->offsets += (uint64_t)behind;
+                if (behind > most) {
+                        most = behind;
+                        hidden->place = place;
+                        hidden->from = bounds[place].end;
+                }
+        }
+        rd_kafka_topic_partition_list_destroy(ends);
+        free(bounds);
+        return rc;
+}
+
 rp_err_t rp_kafka_source_await_stable(struct rp_source *base, const struct rp_client_config *client, int timeout_ms,
                                       struct rp_error *err)
 {
         struct kafka_source *source = self(base);
-        struct rp_kafka_source_config config = { .client = client, .topic = base->topic };
         rd_kafka_topic_partition_list_t *ends = rp_kafka_source_partitions(base);
         struct rp_range *bounds = calloc((size_t)base->partition_cnt, sizeof(*bounds));
-        struct rp_client scout = { 0 };
-        rd_kafka_conf_t *conf = make_conf(&config, "read_uncommitted", err);
         int64_t deadline = rp_clock_ms() + timeout_ms;
-        rp_err_t rc = conf ? rp_client_open(&scout, RD_KAFKA_CONSUMER, conf, err) : err->code;
+        rp_err_t rc = bounds ? ask_ends(source, client, ends, err) : rp_fail(err, RP_ERR_FATAL, "out of memory");
 
-        if (rc == RP_OK && !bounds)
-                rc = rp_fail(err, RP_ERR_FATAL, "out of memory");
-        if (rc == RP_OK)
-                rc = rp_offsets_list(&scout, base->topic, RD_KAFKA_OFFSET_END, source->timeout_ms, ends, err);
         while (rc == RP_OK) {
                 rc = source_bounds(base, bounds, err);
                 if (rc != RP_OK || reaches(source, bounds, ends) || rp_clock_ms() >= deadline)
                         break;
                 rp_client_serve(&source->client, 20);
         }
-        rp_client_close(&scout);
         rd_kafka_topic_partition_list_destroy(ends);
         free(bounds);
         return rc;

@@ -38,6 +38,17 @@ rp_err_t rp_kafka_source_new(struct rp_source **source, const struct rp_kafka_so
 rp_err_t rp_kafka_source_await_stable(struct rp_source *source, const struct rp_client_config *client, int timeout_ms,
                                       struct rp_error *err);
 
+/** What transactions that are open now keep from being read, though it lies in the log. */
+struct rp_hidden {
+        int32_t partition_cnt; /* that have any */
+        uint64_t offsets;      /* in all of them */
+        int32_t place;         /* of the one that has the most, and where it begins */
+        int64_t from;
+};
+
+rp_err_t rp_kafka_source_hidden(struct rp_source *source, const struct rp_client_config *client, struct rp_hidden *hidden,
+                                struct rp_error *err);
+
 /** @returns how this source fetches, one line for a log: the librdkafka in use and the queue sizes chosen for it. */
 const char *rp_kafka_source_regime(const struct rp_source *source);
 

@@ -454,6 +454,8 @@ rp_err_t rp_cutover_prepare(struct rp_cutover_plan *plan, const struct rp_cutove
         plan->is_followed = session->topics.followed.has_any;
         if (!rp_job_fold_init(&session->followed, session->topics.followed.job))
                 rc = out_of_memory(err);
+        if (session->topics.store.jobs)
+                rp_jobs_topic_on_wait(session->topics.store.jobs, config->waits, config->arg);
         if (rc == RP_OK && session->topics.store.jobs)
                 rc = rp_jobs_topic_read(session->topics.store.jobs, &session->topics.store.fold, true, config->timeout_ms, err);
         if (rc == RP_OK && session->topics.store.jobs && plan->is_followed)

@@ -29,6 +29,7 @@ struct rp_cutover_config {
         size_t memory_bytes;       /* of verify */
         /** Called often. @returns false to stop. May be NULL. */
         bool (*tick)(void *arg, uint64_t done, uint64_t total, uint64_t records);
+        void (*waits)(void *arg, const char *what); /* see rp_jobs_topic_on_wait(); may be NULL */
         void *arg;
 };
 

@@ -365,6 +365,23 @@ static rp_err_t describe_job(struct rp_preparation *preparation, const struct rp
         return rc;
 }
 
+static rp_err_t look_at_hidden(struct rp_preparation *preparation, const struct rp_prepare_config *config,
+                               struct rp_error *err)
+{
+        struct rp_facts *facts = &preparation->facts;
+        struct rp_hidden hidden;
+        rp_err_t rc = rp_kafka_source_hidden(preparation->source, config->client, &hidden, err);
+
+        if (rc != RP_OK)
+                return rc;
+        facts->hidden_partition_cnt = hidden.partition_cnt;
+        facts->hidden_offsets = hidden.offsets;
+        facts->hidden_topic = rp_source_topic(preparation->source, hidden.place);
+        facts->hidden_partition = rp_source_partition(preparation->source, hidden.place);
+        facts->hidden_from = hidden.from;
+        return RP_OK;
+}
+
 /* A job that goes on keeps its epoch; one whose progress is gone begins a new one. */
 static rp_err_t look_at_job(struct rp_preparation *preparation, const struct rp_prepare_config *config, struct rp_error *err)
 {
@@ -535,6 +552,8 @@ rp_err_t rp_prepare(struct rp_preparation *preparation, const struct rp_prepare_
         rc = ask_topics(preparation, config, err);
         if (rc == RP_OK)
                 rc = preparation->source->ops->bounds(preparation->source, preparation->bounds, err);
+        if (rc == RP_OK && (!config->extent || config->extent->to.kind == RP_LOG_NONE))
+                rc = look_at_hidden(preparation, config, err);
         if (rc == RP_OK)
                 rc = preparation->store.is_apart
                              ? rp_job_store_progress(&preparation->store, &preparation->progress, config->timeout_ms, err)
