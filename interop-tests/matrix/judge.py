@@ -117,6 +117,13 @@ def without_function(seen):
     return "unknown"
 
 
+def is_by_key(seen, plain):
+    """Whether the key says where a record lies, though by no function that is known."""
+    if len({key for _, key, _ in seen}) > 1:
+        return plain == "unknown"
+    return plain == "spread" and len(set(seen)) == len({count for count, _, _ in seen})  # one key, as the empty one is
+
+
 def judge(row, arrivals, refused, functions):
     """@returns (what was seen: keyed, empty, null -> name; what is wrong)."""
     kinds, problems = defaultdict(list), []
@@ -162,9 +169,9 @@ def cell(row, kind, lines, by_line, refused, functions):
     if kind == "null":
         return null_cell(claimed, seen, functions)
     fitting = functions.fitting(seen)
-    if claimed in fitting or claimed == without_function(seen):
-        return claimed, None
     plain = without_function(seen)
+    if claimed in fitting or claimed == plain or (claimed == "other" and not fitting and is_by_key(seen, plain)):
+        return claimed, None
     if fitting and not plain.startswith("partition "):  # where all lie in one, any function of one key may fit
         return fitting[0], differs(claimed, seen, functions) + f"; all lie where {' and '.join(fitting)} would put them"
     if plain == "unknown":

@@ -10,7 +10,7 @@ SHORT = ROOT / "README.md"
 BEGIN = "<!-- begin: written by make interop, from what the clients did -->"
 END = "<!-- end: written by make interop -->"
 NAMES = {"murmur2": "same as Java", "as-null": "becomes no key", "as-empty": "becomes an empty key",
-         "as-other": "becomes another key", "manual": "the caller's choice"}
+         "as-other": "becomes another key", "other": "another function", "manual": "the caller's choice"}
 
 
 def cell(seen, kind="keyed"):

@@ -8,8 +8,8 @@ from pathlib import Path
 BROKERS = ("4.3.1", "3.9.1")
 # Which of the keys a client can be given: any bytes, text only, or nothing but printable ASCII without blanks.
 KINDS = ("bytes", "utf8", "ascii")
-# What a client may do instead of hashing a key.
-WITHOUT_FUNCTION = r"spread|partition \d+|hash \d+|manual|refused|as-null|as-empty|as-other|-"
+# What a client may do instead of hashing a key by a function that Keyroute knows. "other": by one that it does not.
+WITHOUT_FUNCTION = r"spread|other|partition \d+|hash \d+|manual|refused|as-null|as-empty|as-other|-"
 
 
 class BadRows(Exception):

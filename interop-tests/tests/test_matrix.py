@@ -1,5 +1,6 @@
 """Every real client behaves as its row says, and the documents say what was seen."""
 
+import itertools
 import json
 import shutil
 import sys
@@ -83,6 +84,7 @@ def functions():
     return known
 
 
+TURNS = itertools.count()
 SPREAD = {"keyed": "spread", "empty": "spread", "null": "spread"}
 
 
@@ -105,6 +107,21 @@ def test_what_is_seen_has_its_name(functions, place, seen):
     cells, problems = judge.judge(row, arrivals, {}, functions)
     assert {kind: cells[kind] for kind in seen} == seen
     assert len(problems) == 3, "each differs from what is claimed"
+
+
+@pytest.mark.parametrize("place, is_other", [
+    (lambda count, key: sum(key) % count, True), (lambda count, key: java_partition(key, count), False),
+    (lambda count, key: 0, False), (lambda count, key: next(TURNS) % count, False)])
+def test_another_function_is_one_and_none_that_is_known(functions, place, is_other):
+    row = rows.Row(INTEROP, "Python", "planted", "1", "none", "other", "other", "-")
+    lines = [(line, count, key) for line, (count, key) in enumerate(jobs.records("bytes")) if key]
+    arrivals = {line: [judge.Arrival(line, count, place(count, key), key)] for line, count, key in lines}
+    seen, problem = judge.cell(row, "keyed", lines, arrivals, {}, functions)
+    assert (seen == "other") == (problem is None) == is_other
+    for turns, is_other in ((0, True), (1, False)):  # the empty key has one place in each topic, or several
+        empty = [(line, count, key) for line, (count, key) in enumerate(jobs.records("bytes")) if key == b""]
+        arrivals = {line: [judge.Arrival(line, count, (count * 7 // 17 + turns * line) % count, b"")] for line, count, _ in empty}
+        assert (judge.cell(row, "empty", empty, arrivals, {}, functions)[1] is None) == is_other
 
 
 def test_a_hash_that_is_never_zero():
