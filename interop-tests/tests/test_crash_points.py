@@ -27,13 +27,14 @@ def around(*names):
     return {f"{name}, {when}" for name in names for when in ("before", "after")}
 
 
-# Those that a run comes by which nothing happens to. ("look" and "abort" are for trouble.)
+# Those that a run comes by which nothing happens to. ("look" and "abort" are for trouble; "hold" is met by chance.)
 OF_ALL = {"append, between"} | around("recover", "read", "take", "begin", "append", "commit", "init transactions", "send offsets",
                                       "end transaction")
 PLACES = OF_ALL | around("bounds", "create target")
-OF_A_REPAIR = OF_ALL | around("bounds", "hold", "take over", "write") | {"write, between", "judge, after", "pass, after"}
+OF_A_REPAIR = OF_ALL | around("bounds", "take over", "write") | {"write, between", "judge, after", "pass, after"}
 OF_FOLLOW = OF_ALL | around("leave", "look") | {"judge, before"}
 OF_A_COMMIT = [f"{what}, {when}" for what in ("append", "commit", "send offsets", "end transaction") for when in ("before", "after")]
+OF_NEW_REPAIRS = ("take over, before", "take over, after", "judge, after", "recover, after", "write, after", "pass, after")
 OF_NEW_STARTS = ("recover, before", "init transactions, before", "init transactions, after", "recover, after", "bounds, after",
                  "read, after", "begin, after")
 
@@ -197,7 +198,9 @@ class Repair(Life):
 @pytest.mark.parametrize("places", [OF_A_REPAIR, set(OF_A_COMMIT)], ids=["with marks, then tombstones", "without marks"])
 def test_a_repair_whatever_it_dies_of(kafka, program, places, tmp_path):
     is_marked = places == OF_A_REPAIR
-    topics = create_all(kafka, "crash-repair", 1 + len(places), cleanup_policy="compact")
+    # Some die twice: on their way to take up what they left open.
+    plan = [[place] for place in sorted(places)] + [["end transaction, before", place] for place in OF_NEW_REPAIRS if is_marked]
+    topics = create_all(kafka, "crash-repair", 1 + len(plan), cleanup_policy="compact")
     for topic in topics:
         put(kafka.bootstrap, topic, to_repair())
     before = read(kafka.bootstrap, topics[0])
@@ -207,9 +210,9 @@ def test_a_repair_whatever_it_dies_of(kafka, program, places, tmp_path):
 
     def go_through(*args):
         hits = hits_of(undisturbed, tmp_path, *args)
-        assert set(hits) == OF_A_REPAIR
-        for life, place in zip(lives, sorted(places)):
-            life.deaths = (f"{place}:{hits[place] // 3 + 1}",)
+        assert set(hits) - around("hold") == OF_A_REPAIR
+        for life, (first, *second) in zip(lives, plan):
+            life.deaths = [f"{first}:{hits[first] // 4 + 1}", *(f"{place}:1" for place in second)]
         let_die(lives, *args)
         for _ in range(2):  # the second time, nothing is written
             ends = [end_offsets(kafka.bootstrap, life.topic) for life in lives]
@@ -294,7 +297,8 @@ def assert_followed(lives):
 @pytest.mark.parametrize("in_place", [True, False], ids=["in place", "into another topic"])
 def test_follow_whatever_it_dies_of(kafka, program, tmp_path, in_place):
     places = sorted(OF_FOLLOW if in_place else OF_FOLLOW | around("create target"))
-    sources = create_all(kafka, "crash-follow", len(places) + 3 if in_place else 1)
+    again = [place for place in OF_NEW_STARTS if place in places]
+    sources = create_all(kafka, "crash-follow", len(places) + len(again) + 3 if in_place else 1)
     fill_followed(kafka, sources)
 
     def follow(*deaths):
@@ -302,8 +306,9 @@ def test_follow_whatever_it_dies_of(kafka, program, tmp_path, in_place):
         return Follow(program, kafka, *between, *deaths)
 
     hits = hits_of(follow(), tmp_path, rc=128 + signal.SIGTERM)
-    assert set(hits) - around("hold") == set(places)
-    lives = [follow(f"{place}:{hits[place] // 3 + 1}") for place in places]
+    assert set(places) <= set(hits) <= set(places) | around("hold", "abort", "release")  # a slow machine may lose a session
+    lives = [follow(f"{place}:{hits[place] // 4 + 1}") for place in places]
+    lives += [follow("end transaction, before:2", f"{place}:1") for place in again]
     let_die(lives)
     # While they give partitions back to somebody who has come.
     leaving = [follow(f"{place}:1") for place in sorted(around("release"))]
@@ -311,8 +316,7 @@ def test_follow_whatever_it_dies_of(kafka, program, tmp_path, in_place):
         life.start(KR_CRASH_AT=life.deaths[0])
     heirs = [copy.copy(life) for life in leaving]
     for life, heir in zip(leaving, heirs):
-        while not holders(kafka, life.job):
-            assert life.process.poll() is None, life.ended()
+        while not holders(kafka, life.job) and life.process.poll() is None:
             time.sleep(0.05)
         heir.start()
     for life in leaving:
