@@ -76,7 +76,7 @@ static int report_on(const struct args *args, const struct rp_verify_topics *top
 {
         const struct rp_verify_document document = {
                 .source = topics->config->source, .topics = topics->source->topics, .target = topics->config->target,
-                .job = topics->config->job,
+                .job = rp_verify_topics_job(topics),
                 .rule = topics->config->rule, .mode_reason = topics->mode_reason, .max_memory = (size_t)args->max_memory,
                 .is_part = args->partitions, .report = report,
         };

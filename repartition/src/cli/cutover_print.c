@@ -48,7 +48,7 @@ void rp_cutover_print_text(const struct rp_cutover_result *result, FILE *out)
         const struct rp_cutover_plan *plan = result->plan;
 
         fprintf(out, "%s → %s   %" PRId32 " → %" PRId32 " partitions   job \"%s\", %s checkpoint%s\n%s\n\n", config->source,
-                config->target, plan->source_cnt, plan->target_cnt, config->job, rp_text_count(plan->checkpoints).s,
+                config->target, plan->source_cnt, plan->target_cnt, plan->job, rp_text_count(plan->checkpoints).s,
                 plan->checkpoints == 1 ? "" : "s", plan->verdict);
         for (size_t g = 0; g < plan->row_cnt; g++) {
                 print_row(&plan->rows[g], out);
@@ -109,7 +109,7 @@ void rp_cutover_print_json(const struct rp_cutover_result *result, FILE *out)
         const struct rp_cutover_plan *plan = result->plan;
         json_t *groups = json_array();
         json_t *root = json_pack("{s:s, s:s, s:s, s:s}", "command", "cutover", "source", result->config->source, "target",
-                                 result->config->target, "job", result->config->job);
+                                 result->config->target, "job", plan->job);
 
         if (plan->topics) /* by them the offsets are told apart: those of the first, then those of the second, and so on */
                 json_object_set_new(root, "sources", rp_topics_json(plan->topics));

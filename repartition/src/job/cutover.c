@@ -452,6 +452,7 @@ rp_err_t rp_cutover_prepare(struct rp_cutover_plan *plan, const struct rp_cutove
         plan->topics = session->topics.source->topics;
         plan->target_cnt = session->topics.target->partition_cnt;
         plan->is_followed = session->topics.followed.has_any;
+        plan->job = rp_verify_topics_job(&session->topics);
         if (!rp_job_fold_init(&session->followed, session->topics.followed.job))
                 rc = out_of_memory(err);
         if (session->topics.store.jobs)

@@ -54,6 +54,7 @@ struct rp_cutover_plan {
         size_t refusal_cnt;
         uint64_t left;             /* offsets of the source that are not copied yet: an upper bound of records */
         bool is_followed;          /* a follow copies what comes */
+        const char *job;           /* the last one that copied; borrowed from the session */
         uint64_t checkpoints;      /* that the jobs have left */
         bool is_stopped;           /* by tick */
         bool is_verified;          /* equal */

@@ -367,6 +367,11 @@ void rp_verify_topics_fill(struct rp_verify_topics *topics, struct rp_verify *ve
         verify->thread_cnt = topics->config->thread_cnt;
 }
 
+const char *rp_verify_topics_job(const struct rp_verify_topics *topics)
+{
+        return topics->followed.has_any ? topics->followed.job : topics->config->job;
+}
+
 void rp_verify_topics_release(struct rp_verify_topics *topics)
 {
         close_followed(topics);

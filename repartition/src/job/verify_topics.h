@@ -71,6 +71,9 @@ rp_err_t rp_verify_topics_open(struct rp_verify_topics *topics, const struct rp_
 /** Sets what the topics determine: sources, bounds, progress, rule, mode, threads, the name of the state. */
 void rp_verify_topics_fill(struct rp_verify_topics *topics, struct rp_verify *verify);
 
+/** @returns the job up to whose progress the source is compared: the follow, where one has gone on. */
+const char *rp_verify_topics_job(const struct rp_verify_topics *topics);
+
 void rp_verify_topics_release(struct rp_verify_topics *topics);
 
 #endif
