@@ -11,7 +11,7 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from records import end_offsets, java_partition, read, stored_progress
-from support import ROOT, Librdkafka, await_handler, unique
+from support import HANG_S, ROOT, Librdkafka, await_handler, unique
 
 START_MS = int(time.time() * 1000) - 600_000
 QUICK = ("-X", "session.timeout.ms=6000", "-X", "heartbeat.interval.ms=300", "-X", "topic.metadata.refresh.interval.ms=1000")
@@ -152,6 +152,29 @@ def test_follows_what_is_there_and_what_comes(kafka, topic, target, daemons, lib
     await_lag_zero(kafka.bootstrap, source, job_of(source, target), daemons=group)
     assert group.end(second)["records"] == 3000
     writer.assert_followed(kafka.bootstrap, target, 10)
+
+
+def test_records_deleted_before_they_were_followed_are_told(kafka, topic, target, daemons, tmp_path):
+    source = topic("gone", partitions=2)
+    writer = Writer(kafka.bootstrap, source, 2).write(1000)
+    group = daemons(source, target, "--partitions", 3, "-b", kafka.bootstrap, "--from", "earliest")
+    first = group.start()
+    await_lag_zero(kafka.bootstrap, source, job_of(source, target), daemons=group)
+    group.end(first)
+    kept, copied = end_offsets(kafka.bootstrap, source)[1], read(kafka.bootstrap, target)
+    writer.write(1000)
+    wish = tmp_path / "delete.json"
+    wish.write_text(json.dumps({"version": 1, "partitions": [{"topic": source, "partition": 1, "offset": kept + 20}]}))
+    kafka.tool("kafka-delete-records", "--bootstrap-server", kafka.bootstrap, "--offset-json-file", wish).ok()
+    for _ in range(2):  # nor does the next one leap ahead
+        process = group.start()
+        _, err = process.communicate(timeout=HANG_S)
+        group.running.remove(process)
+        assert process.returncode == 3, err
+        assert f'partition 1 of topic "{source}": offsets {kept} to {kept + 19} were deleted' in err.decode()
+    found = read(kafka.bootstrap, target)
+    assert {r.value for r in copied} <= {r.value for r in found} and len({r.value for r in found}) == len(found)
+    assert not [r for r in found if r.key is not None and java_partition(r.key, 2) == 1 and int(r.value) >= 1000]
 
 
 def test_transactions_in_the_source_end_with_no_lag(kafka, topic, target, daemons):
