@@ -2,11 +2,17 @@
  * librdkafka's simple consumer: each partition is started, read and stopped on its own and has a queue of its own, so
  * the merge can wait for one partition while others fill. (With the group consumer's assign() a partition's first
  * records may land in the shared queue before its own is split off.)
+ *
+ * A merge needs the next records of all partitions, and librdkafka hands over no less of one than a batch, which may be a
+ * thousand times what is wanted. So only a few partitions are fetched at a time, each till its backlog here is full; what came
+ * beyond that is dropped and fetched again later. Whose backlog will be used up first is the next: in a merge by time it is the
+ * one whose last record is the oldest.
  */
 #define RP_WITH_RDKAFKA
 #include "io/kafka_source.h"
 
 #include "clock.h"
+#include "io/backlog.h"
 #include "io/cluster.h"
 #include "io/kafka_message.h"
 #include "io/offsets.h"
@@ -18,17 +24,27 @@
 enum {
         CONNECT_MS = 10000,    /* for the first answer of a cluster; a wrong address should not cost a minute */
         BATCH_MAX = 512,       /* records taken out of a queue at once */
-        SETTLE_MS = 1000       /* most that one gap between two calls adds to a partition's waiting time */
+        SETTLE_MS = 1000,      /* most that one gap between two calls adds to a partition's waiting time */
+        MEMORY = 32 << 20,     /* for all backlogs together, unless the caller has another wish */
+        SHARE_MIN = 64 << 10,  /* of it for each partition, however many there are */
+        SHARE_MAX = 4 << 20,
+        KEPT_FROM = 2048,      /* bytes of value: copying shorter ones costs less than what librdkafka keeps with them */
+        KEEPING_SHARE = 1 << 20, /* from here on a batch fits in, so that keeping a message holds little else in memory */
+        SLOTS_MIN = 4,         /* partitions that are fetched at once; prefetching leaves half of them free */
+        SLOTS_MAX = 16,        /* more of small shares, as each fetch takes its time */
+        TURN_MS = 10,          /* most that is waited for another partition's slot at once */
+        SLOW_MS = 1000,        /* a partition that gave nothing for so long takes no slot any more */
+        READ_AGAIN_MAX = 8     /* a backlog grows rather than that each batch is fetched more often */
 };
 
 struct lane {
-        rd_kafka_message_t **messages; /* the current batch; a slot is NULL once a sink took the message over */
-        struct rp_record *records;
-        size_t cnt;
-        struct rp_header_pool headers; /* of the current batch's records, if wanted */
-        int64_t next, end;
+        struct rp_backlog backlog;
+        int64_t next, end;     /* what is fetched next */
+        size_t limit;          /* of the backlog */
         int64_t asked_ms, waited_ms;   /* when fetch was last called in vain, and for how long nothing came */
         bool running;
+        int64_t started_ms;
+        size_t got_cnt, got_bytes;     /* since then */
 };
 
 struct kafka_source {
@@ -38,7 +54,13 @@ struct kafka_source {
         char label[RP_TOPICS_LABEL_SIZE];
         rd_kafka_topic_t **handles; /* by topic */
         struct lane *lanes;        /* by place */
-        size_t batch_max;
+        int32_t *running;          /* places */
+        int32_t running_cnt;
+        struct rp_backlog_pool pool;
+        size_t share;              /* of each partition's backlog */
+        int slots;
+        rd_kafka_message_t *messages[BATCH_MAX];
+        struct rp_header_pool headers_now; /* of the message at hand */
         bool headers;
         int timeout_ms;
         char regime[160];
@@ -62,6 +84,11 @@ static const char *topic_of(const struct kafka_source *source, int32_t place)
 static int32_t partition_of(const struct kafka_source *source, int32_t place)
 {
         return rp_topics_partition(&source->topics, place);
+}
+
+static void release_message(void *message)
+{
+        rd_kafka_message_destroy(message);
 }
 
 /* ---- settings ------------------------------------------------------------------------------------------------ */
@@ -98,6 +125,39 @@ rp_err_t rp_kafka_tune_queues(rd_kafka_conf_t *conf, const struct rp_client_conf
         return rc;
 }
 
+/*
+ * How much is read ahead is for the backlogs to decide, so a queue need hold but one answer; its limit is also that of all
+ * partitions in an answer. Up to 2.1 a partition whose queue reached its limit is left alone for a whole second, also when it
+ * is started anew, so there the limit must be out of reach, and answers come that are fetched again.
+ */
+static rp_err_t tune_fetches(struct kafka_source *source, rd_kafka_conf_t *conf, const struct rp_kafka_source_config *config,
+                             int32_t at_once, struct rp_error *err)
+{
+        int64_t memory = config->memory_bytes ? config->memory_bytes : MEMORY;
+        int64_t share = memory / at_once, fetch_bytes;
+        bool has_backoff = rd_kafka_version() >= RP_RDKAFKA_2_2_0;
+        rp_err_t rc = RP_OK;
+
+        share = share < SHARE_MIN ? SHARE_MIN : share > SHARE_MAX ? SHARE_MAX : share;
+        source->share = (size_t)share;
+        source->slots = (int)((4 << 20) / share);
+        source->slots = source->slots < SLOTS_MIN ? SLOTS_MIN : source->slots > SLOTS_MAX ? SLOTS_MAX : source->slots;
+        source->pool.chunk_size = (size_t)(share / 8 < 64 << 10 ? share / 8 : 64 << 10);
+        source->pool.release = release_message;
+        fetch_bytes = share / 2 < 1 << 20 ? share / 2 : 1 << 20;
+        if (has_backoff)
+                rc = rp_client_tune(conf, config->client, "fetch.queue.backoff.ms", 5, err);
+        if (rc == RP_OK)
+                rc = rp_client_tune(conf, config->client, "queued.min.messages", has_backoff ? 1 : 1000000, err);
+        if (rc == RP_OK)
+                rc = rp_client_tune(conf, config->client, "queued.max.messages.kbytes", has_backoff ? 1024 : 8192, err);
+        if (rc == RP_OK)
+                rc = rp_client_tune(conf, config->client, "fetch.message.max.bytes", fetch_bytes, err);
+        snprintf(source->regime, sizeof(source->regime), "librdkafka %s, %" PRId64 " KiB read ahead of each partition, %d of them "
+                 "fetched at a time", rd_kafka_version_str(), share >> 10, source->slots);
+        return rc;
+}
+
 static rd_kafka_conf_t *make_conf(const struct rp_kafka_source_config *config, const char *isolation,
                                   struct rp_error *err)
 {
@@ -113,7 +173,7 @@ static rd_kafka_conf_t *make_conf(const struct rp_kafka_source_config *config, c
         if (rp_client_set_all(conf, fixed, err) != RP_OK ||
             rp_client_set(conf, "isolation.level", isolation, err) != RP_OK ||
             (config->group && rp_client_set(conf, "group.id", config->group, err) != RP_OK) ||
-            rp_client_tune(conf, config->client, "fetch.wait.max.ms", 100, err) != RP_OK) {
+            rp_client_tune(conf, config->client, "fetch.wait.max.ms", 5, err) != RP_OK) {
                 rd_kafka_conf_destroy(conf);
                 return NULL;
         }
@@ -155,15 +215,18 @@ static rp_err_t source_bounds(struct rp_source *base, struct rp_range *ranges, s
 
 /* ---- reading --------------------------------------------------------------------------------------------------- */
 
-static void release_batch(struct lane *lane)
+static size_t queue_length(const struct kafka_source *source, int32_t place)
 {
-        for (size_t i = 0; i < lane->cnt; i++)
-                if (lane->messages[i])
-                        rd_kafka_message_destroy(lane->messages[i]);
-        lane->cnt = lane->headers.cnt = 0;
+        rd_kafka_queue_t *queue = rd_kafka_queue_get_partition(source->client.rk, topic_of(source, place),
+                                                               partition_of(source, place));
+        size_t length = queue ? rd_kafka_queue_length(queue) : 0;
+
+        if (queue)
+                rd_kafka_queue_destroy(queue);
+        return length;
 }
 
-/* Stops fetching and drops what was fetched ahead. */
+/* Stops fetching and drops what is left of it; reading can go on at lane->next. */
 static void stop_lane(struct kafka_source *source, int32_t place)
 {
         struct lane *lane = &source->lanes[place];
@@ -172,44 +235,53 @@ static void stop_lane(struct kafka_source *source, int32_t place)
         if (!lane->running)
                 return;
         lane->running = false;
+        for (int32_t i = 0; i < source->running_cnt; i++)
+                if (source->running[i] == place)
+                        source->running[i--] = source->running[--source->running_cnt];
+        if (lane->next < lane->end && queue_length(source, place) > (READ_AGAIN_MAX - 1) * lane->got_cnt)
+                lane->limit *= 2;
         rd_kafka_consume_stop(handle_of(source, place), partition_of(source, place));
         while (rd_kafka_consume_batch(handle_of(source, place), partition_of(source, place), 0, &message, 1) == 1)
                 rd_kafka_message_destroy(message);
 }
 
-static void release_lane(struct lane *lane)
+/* Up to 2.1 an idle connection takes up to a second to notice that there is something to fetch again, unless it is used. */
+static void nudge(struct kafka_source *source, int32_t place)
 {
-        release_batch(lane);
-        free(lane->messages);
-        free(lane->records);
-        free(lane->headers.items);
-        *lane = (struct lane){ .next = lane->next, .end = lane->end };
+        int64_t low, high;
+
+        rd_kafka_query_watermark_offsets(source->client.rk, topic_of(source, place), partition_of(source, place), &low, &high,
+                                         SLOW_MS);
+}
+
+static rp_err_t start_lane(struct kafka_source *source, int32_t place, struct rp_error *err)
+{
+        struct lane *lane = &source->lanes[place];
+
+        if (rd_kafka_consume_start(handle_of(source, place), partition_of(source, place), lane->next) != 0)
+                return rp_fail_resp(err, &source->client, rd_kafka_last_error(), "cannot read partition %" PRId32 " of topic \"%s\"",
+                                    partition_of(source, place), topic_of(source, place));
+        lane->running = true;
+        lane->started_ms = rp_clock_ms();
+        lane->got_cnt = lane->got_bytes = 0;
+        if (rd_kafka_version() < RP_RDKAFKA_2_2_0 && (!source->running_cnt || rp_backlog_is_empty(&lane->backlog)))
+                nudge(source, place);
+        source->running[source->running_cnt++] = place;
+        return RP_OK;
 }
 
 static rp_err_t source_start(struct rp_source *base, const struct rp_range *ranges, struct rp_error *err)
 {
         struct kafka_source *source = self(base);
 
-        for (int32_t p = 0; p < base->partition_cnt; p++) {
-                stop_lane(source, p);
-                release_lane(&source->lanes[p]);
-        }
+        (void)err;
         for (int32_t p = 0; p < base->partition_cnt; p++) {
                 struct lane *lane = &source->lanes[p];
 
-                lane->next = ranges[p].first;
-                lane->end = ranges[p].end;
-                if (lane->next >= lane->end)
-                        continue;
-                lane->messages = calloc(source->batch_max, sizeof(*lane->messages));
-                lane->records = calloc(source->batch_max, sizeof(*lane->records));
-                if (!lane->messages || !lane->records)
-                        return rp_fail(err, RP_ERR_FATAL, "out of memory for %" PRId32 " partitions", base->partition_cnt);
-                if (rd_kafka_consume_start(handle_of(source, p), partition_of(source, p), lane->next) != 0)
-                        return rp_fail_resp(err, &source->client, rd_kafka_last_error(),
-                                            "cannot read partition %" PRId32 " of topic \"%s\"", partition_of(source, p),
-                                            topic_of(source, p));
-                lane->running = true;
+                stop_lane(source, p);
+                rp_backlog_clear(&source->pool, &lane->backlog);
+                *lane = (struct lane){ .next = ranges[p].first, .end = ranges[p].end, .limit = source->share,
+                                       .backlog.partition = p };
         }
         return RP_OK;
 }
@@ -264,38 +336,92 @@ static rp_err_t take_error(struct kafka_source *source, int32_t place, const rd_
         return RP_OK;
 }
 
-/* Sorts what came: records into the batch, the rest away. */
+/* *is_kept: the message is the backlog's now. */
+static rp_err_t add(struct kafka_source *source, struct lane *lane, rd_kafka_message_t *message, bool *is_kept,
+                    struct rp_error *err)
+{
+        struct rp_record rec = rp_message_view(&message);
+        size_t before = lane->backlog.bytes;
+        rp_err_t rc = RP_OK;
+
+        *is_kept = rec.value_len >= KEPT_FROM && source->share >= KEEPING_SHARE;
+        source->headers_now.cnt = 0;
+        if (source->headers || !*is_kept)
+                rc = rp_message_list_headers(&source->headers_now, message, &rec, err);
+        if (rc != RP_OK)
+                return rc;
+        rec.headers = rec.header_cnt ? source->headers_now.items : NULL;
+        if (!rp_backlog_add(&source->pool, &lane->backlog, &rec, *is_kept ? message : NULL)) {
+                *is_kept = false;
+                return rp_fail(err, RP_ERR_FATAL, "out of memory for %" PRId32 " partitions", source->base.partition_cnt);
+        }
+        lane->next = rec.offset + 1;
+        lane->got_cnt++;
+        lane->got_bytes += lane->backlog.bytes - before;
+        return RP_OK;
+}
+
+/* Sorts what came: records into the backlog, the rest away. */
 static rp_err_t take(struct kafka_source *source, int32_t place, size_t got, struct rp_error *err)
 {
         struct lane *lane = &source->lanes[place];
         rp_err_t rc = RP_OK;
 
         for (size_t i = 0; i < got; i++) {
-                rd_kafka_message_t *message = lane->messages[i];
+                rd_kafka_message_t *message = source->messages[i];
+                bool is_kept = false;
 
-                if (rc != RP_OK) {
+                if (rc != RP_OK)
                         ; /* drop the rest */
-                } else if (message->err) {
+                else if (message->err)
                         rc = take_error(source, place, message, err);
-                } else if ((rc = rp_message_check_offset(err, &source->client, message, topic_of(source, place),
-                                                         partition_of(source, place), lane->next)) != RP_OK) {
+                else if ((rc = rp_message_check_offset(err, &source->client, message, topic_of(source, place),
+                                                       partition_of(source, place), lane->next)) != RP_OK)
                         ; /* drop it, and the rest */
-                } else if (message->offset >= lane->end) {
+                else if (message->offset >= lane->end)
                         lane->next = lane->end;
-                } else if (message->offset >= lane->next) {
-                        lane->messages[lane->cnt] = message;
-                        lane->records[lane->cnt] = rp_message_view(&lane->messages[lane->cnt]);
-                        lane->records[lane->cnt].partition = place;
-                        lane->next = message->offset + 1;
-                        if (source->headers)
-                                rc = rp_message_list_headers(&lane->headers, message, &lane->records[lane->cnt], err);
-                        lane->cnt++;
-                        continue;
-                }
-                rd_kafka_message_destroy(message);
+                else if (message->offset >= lane->next)
+                        rc = add(source, lane, message, &is_kept, err);
+                if (!is_kept)
+                        rd_kafka_message_destroy(message);
         }
-        rp_message_join_headers(&lane->headers, lane->records, lane->cnt);
         return rc;
+}
+
+/* How many more records the backlog has room for, by those that it got; there is always room for one. */
+static size_t room(const struct lane *lane)
+{
+        size_t bytes = lane->limit > lane->backlog.bytes ? lane->limit - lane->backlog.bytes : 0;
+        size_t cnt = lane->got_cnt ? bytes / (lane->got_bytes / lane->got_cnt + 1) : 16;
+
+        return cnt < 1 ? 1 : cnt > BATCH_MAX ? BATCH_MAX : cnt;
+}
+
+/* Moves what came of a partition into its backlog, and ends the fetching of it when that is enough. */
+static rp_err_t drain(struct kafka_source *source, int32_t place, int timeout_ms, struct rp_error *err)
+{
+        struct lane *lane = &source->lanes[place];
+
+        while (lane->running && lane->next < lane->end && lane->backlog.bytes < lane->limit) {
+                /* A batch call waits until the batch is full, so waiting is done for one message alone. */
+                ssize_t got = rd_kafka_consume_batch(handle_of(source, place), partition_of(source, place), timeout_ms,
+                                                     source->messages, timeout_ms ? 1 : room(lane));
+                rp_err_t rc;
+
+                if (got < 0)
+                        return rp_fail_resp(err, &source->client, rd_kafka_last_error(),
+                                            "cannot read partition %" PRId32 " of topic \"%s\"", partition_of(source, place),
+                                            topic_of(source, place));
+                timeout_ms = 0;
+                if (!got)
+                        break;
+                rc = take(source, place, (size_t)got, err);
+                if (rc != RP_OK)
+                        return rc;
+        }
+        if (lane->next >= lane->end || lane->backlog.bytes >= lane->limit / 2 || lane->got_bytes >= lane->limit / 4)
+                stop_lane(source, place);
+        return RP_OK;
 }
 
 /* Counts only time in which the partition was asked and gave nothing. */
@@ -316,45 +442,78 @@ static rp_err_t count_silence(struct kafka_source *source, int32_t place, struct
                        *source->client.trouble ? ": " : "", source->client.trouble);
 }
 
+static bool is_needy(const struct lane *lane)
+{
+        return !lane->running && lane->next < lane->end && lane->backlog.bytes < lane->limit / 4;
+}
+
+static bool is_sooner(const struct lane *a, const struct lane *b)
+{
+        bool a_is_empty = rp_backlog_is_empty(&a->backlog), b_is_empty = rp_backlog_is_empty(&b->backlog);
+
+        return a_is_empty != b_is_empty ? a_is_empty : a->backlog.newest_ms < b->backlog.newest_ms;
+}
+
+/* Gives free slots to those that need them first; asked is waited for, if its backlog is empty. */
+static rp_err_t start_lanes(struct kafka_source *source, int32_t asked, struct rp_error *err)
+{
+        int64_t now = rp_clock_ms();
+        int busy = 0;
+
+        for (int32_t i = 0; i < source->running_cnt; i++) {
+                const struct lane *lane = &source->lanes[source->running[i]];
+
+                busy += lane->got_cnt || now - lane->started_ms < SLOW_MS;
+        }
+        for (; busy < source->slots; busy++) {
+                int32_t best = is_needy(&source->lanes[asked]) && rp_backlog_is_empty(&source->lanes[asked].backlog) ? asked : -1;
+                rp_err_t rc;
+
+                for (int32_t p = 0; best != asked && p < source->base.partition_cnt; p++)
+                        if (is_needy(&source->lanes[p]) && (best < 0 || is_sooner(&source->lanes[p], &source->lanes[best])))
+                                best = p;
+                if (best < 0 || (busy >= source->slots / 2 && !rp_backlog_is_empty(&source->lanes[best].backlog)))
+                        break;
+                rc = start_lane(source, best, err);
+                if (rc != RP_OK)
+                        return rc;
+        }
+        return RP_OK;
+}
+
 static rp_err_t source_fetch(struct rp_source *base, int32_t place, int timeout_ms, struct rp_batch *batch,
                              struct rp_error *err)
 {
         struct kafka_source *source = self(base);
         struct lane *lane = &source->lanes[place];
-        rd_kafka_topic_t *handle = handle_of(source, place);
-        int32_t partition = partition_of(source, place);
         int64_t before = lane->next;
-        ssize_t got = 0;
         rp_err_t rc = RP_OK;
 
-        release_batch(lane);
-        *batch = (struct rp_batch){ .next = lane->next };
-        if (lane->next >= lane->end)
-                return RP_OK;
-        /* A batch call waits until the batch is full, so waiting is done for one message alone. */
-        got = rd_kafka_consume_batch(handle, partition, 0, lane->messages, source->batch_max);
-        if (got == 0 && timeout_ms > 0) {
+        for (int32_t i = source->running_cnt - 1; rc == RP_OK && i >= 0; i--)
+                if (i < source->running_cnt)
+                        rc = drain(source, source->running[i], 0, err);
+        if (rc == RP_OK)
+                rc = start_lanes(source, place, err);
+        if (rc == RP_OK && timeout_ms > 0 && lane->next < lane->end && rp_backlog_is_empty(&lane->backlog)) {
                 rp_client_serve(&source->client, 0);
-                got = rd_kafka_consume_batch(handle, partition, timeout_ms, lane->messages, 1);
-                if (got == 1)
-                        got += rd_kafka_consume_batch(handle, partition, 0, lane->messages + 1, source->batch_max - 1);
+                /* Without a slot, the next one to be had is waited for. */
+                if (lane->running)
+                        rc = drain(source, place, timeout_ms, err);
+                else if (source->running_cnt)
+                        rc = drain(source, source->running[0], timeout_ms < TURN_MS ? timeout_ms : TURN_MS, err);
         }
-        if (got < 0)
-                return rp_fail_resp(err, &source->client, rd_kafka_last_error(),
-                                    "cannot read partition %" PRId32 " of topic \"%s\"", partition, topic_of(source, place));
-        rc = take(source, place, (size_t)got, err);
-        if (rc == RP_OK && lane->next == before)
+        *batch = (struct rp_batch){ .next = lane->next };
+        if (rc != RP_OK)
+                return rc;
+        if (lane->next == before && lane->running && rp_backlog_is_empty(&lane->backlog))
                 rc = count_silence(source, place, err);
         else
                 lane->asked_ms = lane->waited_ms = 0;
-        if (rc != RP_OK)
-                return rc;
-        if (lane->next >= lane->end)
-                stop_lane(source, place); /* the batch in hand stays valid */
-        batch->records = lane->records;
-        batch->cnt = lane->cnt;
-        batch->next = lane->next;
-        return RP_OK;
+        if (rc == RP_OK && !rp_backlog_lend(&source->pool, &lane->backlog, batch))
+                rc = rp_fail(err, RP_ERR_FATAL, "out of memory for %" PRId32 " partitions", base->partition_cnt);
+        if (rp_backlog_is_empty(&lane->backlog))
+                batch->next = lane->next;
+        return rc;
 }
 
 static void source_free(struct rp_source *base)
@@ -363,13 +522,16 @@ static void source_free(struct rp_source *base)
 
         for (int32_t p = 0; source->lanes && p < base->partition_cnt; p++) {
                 stop_lane(source, p);
-                release_lane(&source->lanes[p]);
+                rp_backlog_clear(&source->pool, &source->lanes[p].backlog);
         }
+        rp_backlog_pool_release(&source->pool);
+        free(source->headers_now.items);
         for (int32_t t = 0; source->handles && t < source->topics.topic_cnt; t++)
                 if (source->handles[t])
                         rd_kafka_topic_destroy(source->handles[t]);
         rp_client_close(&source->client);
         free(source->lanes);
+        free(source->running);
         free(source->handles);
         rp_topics_release(&source->topics);
         free(source);
@@ -434,18 +596,15 @@ rp_err_t rp_kafka_source_new(struct rp_source **out, const struct rp_kafka_sourc
         if (rc != RP_OK)
                 goto fail;
         at_once = config->partitions_at_once ? config->partitions_at_once : source->base.partition_cnt;
-        source->batch_max = (size_t)(8192 / at_once);
-        source->batch_max = source->batch_max < 16 ? 16 : source->batch_max > BATCH_MAX ? BATCH_MAX : source->batch_max;
         source->lanes = calloc((size_t)source->base.partition_cnt, sizeof(*source->lanes));
+        source->running = calloc((size_t)source->base.partition_cnt, sizeof(*source->running));
         source->handles = calloc((size_t)source->topics.topic_cnt, sizeof(*source->handles));
-        if (!source->lanes || !source->handles) {
+        if (!source->lanes || !source->running || !source->handles) {
                 rc = rp_fail(err, RP_ERR_FATAL, "out of memory");
                 goto fail;
         }
         conf = make_conf(config, config->is_uncommitted ? "read_uncommitted" : "read_committed", err);
-        rc = conf ? rp_kafka_tune_queues(conf, config->client, config->memory_bytes, at_once, source->regime,
-                                         sizeof(source->regime), err)
-                  : err->code;
+        rc = conf ? tune_fetches(source, conf, config, at_once, err) : err->code;
         if (rc != RP_OK) {
                 if (conf)
                         rd_kafka_conf_destroy(conf);
