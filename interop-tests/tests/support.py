@@ -215,6 +215,17 @@ class SecureKafka(Kafka):
             stdin=json.dumps(list(rights))).ok()
 
 
+def most_resident(process):
+    """Waits for its end. @returns the most bytes that it ever had resident, as it told within its last moment."""
+    resident = 0
+    while process.poll() is None:
+        peak = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{process.pid}/status").read_text(encoding="utf-8"))
+        resident = max(resident, int(peak[1]) * 1024 if peak else 0)
+        time.sleep(0.02)
+    assert resident
+    return resident
+
+
 def unique(name):
     """A topic or group name that no other test uses."""
     return f"{name}-{uuid.uuid4().hex[:8]}"

@@ -53,7 +53,7 @@ static const struct rp_option options[] = {
         { "order", 0, RP_OPT_CHOICE, offsetof(struct args, order), "merge|refuse",
           "keys that live in several partitions: merged by timestamp, or nothing is copied", "refuse", 0, 0, orders },
         { "max-memory", 0, RP_OPT_SIZE, offsetof(struct args, max_memory), "BYTES",
-          "for finding such keys; SRC is read again for those that do not fit", "32M", 1000000, INT64_C(1) << 40, NULL },
+          "for finding such keys (SRC is read again for those that do not fit), then for reading ahead", "32M", 1000000, INT64_C(1) << 40, NULL },
         { "workers", 0, RP_OPT_COUNT, offsetof(struct args, workers), "W",
           "threads, each with connections of its own and a share of SRC's partitions", "1", 1, RP_WORKERS_MAX, NULL },
         { "job", 0, RP_OPT_TEXT, offsetof(struct args, job), "NAME",
@@ -211,7 +211,7 @@ static rp_err_t copy(const struct args *args, const struct rp_prepare_config *co
                 .transaction_ms_now = rp_governor_transaction_ms(telling->governor),
         };
         struct rp_kafka_workers crew = { .rewrite = &rewrite, .sink = &sink_config, .source_client = config->client,
-                                         .jobs_topic = config->jobs_topic };
+                                         .memory_bytes = args->max_memory, .jobs_topic = config->jobs_topic };
         rp_err_t rc = take_lease(args, config, preparation, telling, err);
 
         if (rc == RP_OK)

@@ -165,11 +165,16 @@ static rp_err_t make_conf(struct kafka_sink *sink, rd_kafka_conf_t **out, struct
                                              "false", "topic.metadata.refresh.interval.ms", "10000", NULL };
         const struct rp_client_config *config = sink->config;
         rd_kafka_conf_t *conf = rp_client_conf(config, err);
-        int64_t queue_kbytes;
+        int64_t queue_kbytes, queue_records = 50 * (int64_t)sink->base.partition_cnt;
         rp_err_t rc;
 
         if (!conf)
                 return err->code;
+        /* Of many partitions each has a batch of its own to fill; librdkafka looks through all of them for every request. */
+        if (queue_records < 10000)
+                queue_records = 10000;
+        if (queue_records > 100000)
+                queue_records = 100000;
         /* A record larger than the queue would never fit; the topic's limit counts it compressed. */
         queue_kbytes = 8 * sink->batch_bytes_max / 1024;
         if (queue_kbytes < QUEUE_KBYTES_MIN)
@@ -192,9 +197,9 @@ static rp_err_t make_conf(struct kafka_sink *sink, rd_kafka_conf_t **out, struct
         if (rc == RP_OK && sink->compression)
                 rc = rp_client_set(conf, "compression.type", sink->compression, err);
         if (rc == RP_OK)
-                rc = rp_client_tune(conf, config, "linger.ms", 5, err);
+                rc = rp_client_tune(conf, config, "linger.ms", queue_records > 10000 ? 50 : 5, err);
         if (rc == RP_OK)
-                rc = rp_client_tune(conf, config, "queue.buffering.max.messages", 10000, err);
+                rc = rp_client_tune(conf, config, "queue.buffering.max.messages", queue_records, err);
         if (rc == RP_OK)
                 rc = rp_client_tune(conf, config, "queue.buffering.max.kbytes", queue_kbytes, err);
         if (rc == RP_OK)

@@ -48,7 +48,9 @@ static rp_err_t open_worker(void *arg, int worker, struct rp_source **source, st
         struct rp_kafka_sink_config config = *job->sink;
         const struct rp_source *first = job->rewrite->source;
         struct rp_kafka_source_config source_config = { .client = job->source_client, .topic = first->topic,
-                                                        .group = config.job, .timeout_ms = config.timeout_ms };
+                                                        .group = config.job, .timeout_ms = config.timeout_ms,
+                                                        .memory_bytes = job->memory_bytes / job->cnt,
+                                                        .partitions_at_once = (first->partition_cnt + job->cnt - 1) / job->cnt };
         struct rp_job_store_config store = { .target = config.client, .job = config.job, .topic = job->jobs_topic,
                                              .timeout_ms = config.timeout_ms };
         rp_err_t rc;

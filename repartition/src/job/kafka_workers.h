@@ -10,6 +10,7 @@ struct rp_kafka_workers {
         const struct rp_rewrite *rewrite;           /* with source and sink for the case that cnt is 1 */
         const struct rp_kafka_sink_config *sink;    /* of that sink; the workers' are like it, but for id and shard */
         const struct rp_client_config *source_client;
+        int64_t memory_bytes;                       /* for what all workers together read ahead */
         const char *jobs_topic;                     /* see struct rp_job_store_config */
 };
 

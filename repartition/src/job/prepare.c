@@ -524,6 +524,7 @@ rp_err_t rp_prepare(struct rp_preparation *preparation, const struct rp_prepare_
 {
         struct rp_kafka_source_config source_config = { .client = config->client, .topics = config->sources,
                                                         .topic_cnt = config->source_cnt, .group = config->job,
+                                                        .memory_bytes = (int64_t)config->memory_bytes,
                                                         .timeout_ms = config->timeout_ms };
         struct rp_facts *facts = &preparation->facts;
         struct rp_split split = { 0 };

@@ -29,7 +29,7 @@ struct rp_prepare_config {
         const struct rp_extent *extent; /* of the source; NULL: all of it */
         bool is_exact;               /* survey everything instead of a sample */
         bool refuses_split_keys;     /* survey everything, and find every key that lives in several partitions */
-        size_t memory_bytes;         /* for finding them; when it is used up, the source is read again */
+        size_t memory_bytes;         /* for finding them; when it is used up, the source is read again; and for reading ahead */
         bool library_is_allowed;     /* a librdkafka that is known to lose data, too */
         int timeout_ms;
         /** Called while the records are surveyed. @returns false to stop. May be NULL. */
