@@ -340,8 +340,9 @@ def test_check_waits_no_longer_than_it_was_told(tmp_path):
 
 @pytest.mark.parametrize("argv", [
     (VECTORS / "catches",), (VECTORS / "generate", "--keys"), (INTEROP / "kafka/kafka", "tool"),
-    (INTEROP / "kafka/kafka", "-h"), (INTEROP / "registry/registry", "-h"), (INTEROP / "chaos/chaos", "-h"), (INTEROP / "matrix/matrix", "-h"),
-    (INTEROP / "matrix/matrix", "--list"), (ROOT / "examples/demo/events",), (VECTORS / "check", "--max-key", 4, "--", "sh", "-c", "sed 's/.*/0/'")],
+    (INTEROP / "kafka/kafka", "-h"), (INTEROP / "registry/registry", "-h"), (INTEROP / "chaos/chaos", "-h"),
+    (INTEROP / "matrix/matrix", "-h"), (INTEROP / "matrix/matrix", "--list"), (ROOT / "examples/demo/events",),
+    (VECTORS / "check", "--max-key", 4, "--", "sh", "-c", "sed 's/.*/0/'")],
     ids=lambda argv: " ".join(map(str, (argv[0].name, *argv[1:2]))))
 def test_a_reader_that_has_gone_ends_a_tool_in_silence(argv):
     runs_into_a_closed_pipe(DEBIAN_PYTHON, *argv)
