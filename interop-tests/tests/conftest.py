@@ -19,8 +19,8 @@ from support import (BUILD, DEBIAN_PYTHON, JAVA, KAFKA, KAFKA_LIB, REGISTRY_LIB,
 
 
 # What takes longest begins first, so that no process is still at it alone when all others are done.
-LONGEST = ("test_chaos", "test_crash_points", "test_rewrite", "test_follow", "test_repair", "test_secure", "test_place",
-           "test_example_hosts", "test_ci_kit", "test_java_partitioner")
+LONGEST = ("test_chaos", "test_crash_points", "test_rewrite", "test_follow", "test_repair", "test_secure", "test_cutover",
+           "test_place", "test_example_hosts", "test_ci_kit", "test_java_partitioner")
 # Far beyond what pytest-timeout allows. It cannot end a test that hangs outside Python; this can.
 DEAD_S = 900
 
