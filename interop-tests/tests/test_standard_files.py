@@ -76,6 +76,15 @@ def test_a_report_on_standard_output_stands_there_alone(here, option):
     assert "verdict" in asked.err and "verdict   " not in asked.out
 
 
+@pytest.mark.parametrize("address", ["-", "a-link"])
+def test_a_sandbox_removes_nothing_but_its_own_file(repartition, tmp_path, address):
+    (tmp_path / "-").write_text("somebody's")
+    (tmp_path / "a-link").symlink_to("/dev/stdout")
+    done = repartition("sandbox", "--for", 1, "--quiet", "--address-file", address, cwd=tmp_path).ok()
+    assert re.fullmatch(r"127\.0\.0\.1:\d+\n", done.out.splitlines(keepends=True)[0])
+    assert (tmp_path / "-").read_text() == "somebody's" and (tmp_path / "a-link").is_symlink()
+
+
 def test_standard_output_is_one_file(here):
     said = here("conform", "--partitions", 12, "--junit", "-", "--tap", "-", "--", *ALWAYS_0).ends_with(2).err
     assert "--tap: standard output is another file already" in said

@@ -2,6 +2,7 @@
 #include "cli/command.h"
 #include "io/file.h"
 #include "io/sandbox.h"
+#include "io/standard.h"
 #include "topic_name.h"
 
 #include <errno.h>
@@ -9,6 +10,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct args {
@@ -84,6 +86,15 @@ static rp_err_t write_address(const char *path, const char *address, struct rp_e
         return rp_file_replace(path, line, (size_t)len, NULL, NULL, err);
 }
 
+/* What is no file of ours, such as standard output or a device, stays. */
+static void remove_address(const char *path)
+{
+        struct stat st;
+
+        if (!rp_is_standard(path) && !lstat(path, &st) && S_ISREG(st.st_mode))
+                unlink(path);
+}
+
 static void print_hints(const struct args *args, const char *address)
 {
         char topic[TOPIC_LEN_MAX + 1] = "orders";
@@ -143,7 +154,7 @@ static int run(void *raw, char **operands, int operand_cnt)
                 sigwait(&signals, &number);
         }
         if (args->address_file)
-                unlink(args->address_file);
+                remove_address(args->address_file);
 out:
         rp_sandbox_free(sandbox);
         return rc;
