@@ -10,10 +10,11 @@ import threading
 import time
 from pathlib import Path
 
-from confluent_kafka import Producer
+from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient
-from fire import Fire
+from fire import Broken, Fire, Job, unique
 from in_place import InPlace
+from records import end_offsets
 from watch import committed_progress
 
 HERE = Path(__file__).resolve().parent
@@ -113,6 +114,77 @@ def brokers(cluster, seed, rounds, is_hard=True, **options):
         fire.settle()
         fire.run_to_end()
         return fire.done()
+
+
+def await_leader(cluster, topic, wanted):
+    """Until wanted(leader, replicas in sync) of partition 0. @returns (leader, replicas, replicas in sync)."""
+    deadline = time.monotonic() + 120
+    while True:
+        admin = AdminClient({"bootstrap.servers": cluster.bootstrap, "log_level": 0})
+        try:
+            found = admin.list_topics(topic, timeout=5).topics[topic].partitions[0]
+            if wanted(found.leader, found.isrs):
+                return found.leader, found.replicas, found.isrs
+        except KafkaException:
+            pass
+        if time.monotonic() > deadline:
+            raise Broken(f"partition 0 of {topic} does not get the leader that was wanted")
+        time.sleep(0.2)
+
+
+def unclean_election(cluster, seed, **options):
+    """
+    A replica that has missed the last records becomes the leader: the source has lost records that were copied, and then gets
+    others by their offsets. rewrite and follow end with 3 and leap over nothing; rewrite also among the other records.
+    """
+    config = {"replication": 2, "unclean_leader_election_enable": "true", "min_insync_replicas": 1}
+    # It would have as few replicas as the source, and could not be written without one of them.
+    jobs = cluster.create(unique("jobs"), cleanup_policy="compact")
+    with Fire(cluster, seed, count=2000, partitions=(1, 3), source_config=config, job_args=("--jobs-topic", jobs),
+              **options) as fire:
+        topic, lost = fire.source.topic, 500
+        followed = cluster.create(f"followed-{topic}", 3)
+        follow = Job(fire.source, followed, 3, ("-b", cluster.bootstrap), options.get("library_path"),
+                     ("--from", "earliest", "--jobs-topic", jobs), "follow")
+
+        def await_followed(offset):
+            deadline = time.monotonic() + 90
+            while committed_progress(cluster.bootstrap, topic, 1, follow.name) != [offset]:
+                fire.check(instance.poll() is None, f"follow ended with {instance.poll()}")
+                fire.check(time.monotonic() < deadline, "follow does not follow")
+                time.sleep(0.2)
+
+        instance = follow.start()
+        try:
+            await_followed(2000)
+            leader, replicas, _ = await_leader(cluster, topic, lambda leader, isrs: len(isrs) == 2)
+            behind, = set(replicas) - {leader}
+            cluster.kill(behind)
+            await_leader(cluster, topic, lambda leader, isrs: isrs == [leader])
+            fire.source.fill(lost)
+            fire.run_to_end()
+            fire.settle()
+            await_followed(2000 + lost)
+            cluster.kill(leader)
+            cluster.restart(behind)
+            await_leader(cluster, topic, lambda leader, isrs: leader == behind)
+            fire.check(end_offsets(cluster.bootstrap, topic) == [2000], "nothing was lost")
+            code, out = follow.end(instance)
+            fire.check(code == 3 and "partition 0" in out, f"follow ended with {code}: {out[-2000:]}")
+            code, out = fire.job.end(fire.job.start())
+            fire.check(code == 3 and "partition 0" in out, f"it ended with {code}: {out[-2000:]}")
+            producer = Producer({"bootstrap.servers": cluster.bootstrap, "log_level": 0})
+            for i in range(2 * lost):
+                producer.produce(topic, key=b"another", value=b"%d" % i)
+            fire.check(producer.flush(90) == 0, "the new leader does not take records")
+            code, out = fire.job.end(fire.job.start())
+            fire.check(code in (2, 3), f"among other records it ended with {code}: {out[-2000:]}")
+            cluster.restart(leader)
+        finally:
+            follow.kill_all()
+        fire.check(fire.reader.count == 2000 + lost and not fire.reader.violations, "something of the new leader was copied")
+        fire.count("unclean elections")
+        return fire.figures
 
 
 def leaders(cluster, seed, rounds, **options):

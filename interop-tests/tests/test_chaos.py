@@ -116,6 +116,10 @@ def test_brokers_are_killed(cluster3):
     assert scenarios.brokers(cluster3, 113, 6)["brokers killed"] == 6
 
 
+def test_an_unclean_election_loses_records(cluster3):
+    scenarios.unclean_election(cluster3, 123)
+
+
 def test_leaders_move(cluster3):
     scenarios.leaders(cluster3, 114, 1)
 
