@@ -127,14 +127,15 @@ rp_err_t rp_kafka_tune_queues(rd_kafka_conf_t *conf, const struct rp_client_conf
 
 /*
  * How much is read ahead is for the backlogs to decide, so a queue need hold but one answer; its limit is also that of all
- * partitions in an answer. Up to 2.1 a partition whose queue reached its limit is left alone for a whole second, also when it
- * is started anew, so there the limit must be out of reach, and answers come that are fetched again.
+ * partitions in an answer. At least it holds two, as there is a mark in it when a partition is started. Up to 2.1 a partition
+ * whose queue reached its limit is left alone for a whole second, also when it is started anew, so there the limit must be out
+ * of reach, and answers come that are fetched again. A quarter of the memory is left to the answers at hand.
  */
 static rp_err_t tune_fetches(struct kafka_source *source, rd_kafka_conf_t *conf, const struct rp_kafka_source_config *config,
                              int32_t at_once, struct rp_error *err)
 {
         int64_t memory = config->memory_bytes ? config->memory_bytes : MEMORY;
-        int64_t share = memory / at_once, fetch_bytes;
+        int64_t share = memory / 4 * 3 / at_once, fetch_bytes;
         bool has_backoff = rd_kafka_version() >= RP_RDKAFKA_2_2_0;
         rp_err_t rc = RP_OK;
 
@@ -148,7 +149,7 @@ static rp_err_t tune_fetches(struct kafka_source *source, rd_kafka_conf_t *conf,
         if (has_backoff)
                 rc = rp_client_tune(conf, config->client, "fetch.queue.backoff.ms", 5, err);
         if (rc == RP_OK)
-                rc = rp_client_tune(conf, config->client, "queued.min.messages", has_backoff ? 1 : 1000000, err);
+                rc = rp_client_tune(conf, config->client, "queued.min.messages", has_backoff ? 2 : 1000000, err);
         if (rc == RP_OK)
                 rc = rp_client_tune(conf, config->client, "queued.max.messages.kbytes", has_backoff ? 1024 : 8192, err);
         if (rc == RP_OK)
