@@ -28,6 +28,8 @@ enum {
         MEMORY = 32 << 20,     /* for all backlogs together, unless the caller has another wish */
         SHARE_MIN = 64 << 10,  /* of it for each partition, however many there are */
         SHARE_MAX = 4 << 20,
+        SHARE_OLD = 8 << 20,   /* the same up to librdkafka 2.1, where a partition's queue takes in as much */
+        ANSWER = 1 << 20,      /* of a partition, at most */
         KEPT_FROM = 2048,      /* bytes of value: copying shorter ones costs less than what librdkafka keeps with them */
         KEEPING_SHARE = 1 << 20, /* from here on a batch fits in, so that keeping a message holds little else in memory */
         SLOTS_MIN = 4,         /* partitions that are fetched at once; prefetching leaves half of them free */
@@ -129,7 +131,8 @@ rp_err_t rp_kafka_tune_queues(rd_kafka_conf_t *conf, const struct rp_client_conf
  * How much is read ahead is for the backlogs to decide, so a queue need hold but one answer; its limit is also that of all
  * partitions in an answer. At least it holds two, as there is a mark in it when a partition is started. Up to 2.1 a partition
  * whose queue reached its limit is left alone for a whole second, also when it is started anew, so there the limit must be out
- * of reach, and answers come that are fetched again. A quarter of the memory is left to the answers at hand.
+ * of reach, and answers come that are fetched again: half of the CPU, unless shares are as large as what comes. A quarter of
+ * the memory is left to the answers at hand.
  */
 static rp_err_t tune_fetches(struct kafka_source *source, rd_kafka_conf_t *conf, const struct rp_kafka_source_config *config,
                              int32_t at_once, struct rp_error *err)
@@ -140,18 +143,21 @@ static rp_err_t tune_fetches(struct kafka_source *source, rd_kafka_conf_t *conf,
         rp_err_t rc = RP_OK;
 
         share = share < SHARE_MIN ? SHARE_MIN : share > SHARE_MAX ? SHARE_MAX : share;
+        if (!has_backoff && share >= ANSWER)
+                share = share > SHARE_OLD / 4 ? SHARE_OLD : 4 * share;
         source->share = (size_t)share;
         source->slots = (int)((4 << 20) / share);
         source->slots = source->slots < SLOTS_MIN ? SLOTS_MIN : source->slots > SLOTS_MAX ? SLOTS_MAX : source->slots;
         source->pool.chunk_size = (size_t)(share / 8 < 64 << 10 ? share / 8 : 64 << 10);
         source->pool.release = release_message;
-        fetch_bytes = share / 2 < 1 << 20 ? share / 2 : 1 << 20;
+        fetch_bytes = share / 2 < ANSWER ? share / 2 : ANSWER;
         if (has_backoff)
                 rc = rp_client_tune(conf, config->client, "fetch.queue.backoff.ms", 5, err);
         if (rc == RP_OK)
                 rc = rp_client_tune(conf, config->client, "queued.min.messages", has_backoff ? 2 : 1000000, err);
         if (rc == RP_OK)
-                rc = rp_client_tune(conf, config->client, "queued.max.messages.kbytes", has_backoff ? 1024 : 8192, err);
+                rc = rp_client_tune(conf, config->client, "queued.max.messages.kbytes", has_backoff ? ANSWER >> 10 : SHARE_OLD >> 10,
+                                    err);
         if (rc == RP_OK)
                 rc = rp_client_tune(conf, config->client, "fetch.message.max.bytes", fetch_bytes, err);
         snprintf(source->regime, sizeof(source->regime), "librdkafka %s, %" PRId64 " KiB read ahead of each partition, %d of them "
