@@ -263,7 +263,7 @@ static rp_err_t await_leaders(struct rp_client *client, const char *topic, int32
 }
 
 static rp_err_t create(struct rp_client *client, const char *topic, int32_t partition_cnt, int32_t replication_factor,
-                       const struct rp_settings *settings, int timeout_ms, bool is_trial, struct rp_error *err)
+                       const struct rp_settings *settings, int timeout_ms, bool is_trial, bool *exists, struct rp_error *err)
 {
         static const char what[] = "cannot create topic";
         rd_kafka_resp_err_t kerr;
@@ -297,7 +297,9 @@ static rp_err_t create(struct rp_client *client, const char *topic, int32_t part
                 kerr = cnt == 1 ? rd_kafka_topic_result_error(results[0]) : RD_KAFKA_RESP_ERR_NO_ERROR;
                 if (rp_is_refused(kerr))
                         rc = rp_fail_resp(err, client, kerr, "%s \"%s\"", what, topic);
-                else if (kerr && (is_trial || kerr != RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS)) /* another run was faster */
+                else if (kerr == RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS)
+                        *exists = true;
+                else if (kerr)
                         rc = rp_fail(err, RP_ERR_USAGE, "%s \"%s\": %s", what, topic,
                                      rd_kafka_topic_result_error_string(results[0])
                                              ? rd_kafka_topic_result_error_string(results[0])
@@ -314,13 +316,44 @@ rp_err_t rp_cluster_try_create(struct rp_client *client, const char *topic, int3
                                int32_t replication_factor, const struct rp_settings *settings, int timeout_ms,
                                struct rp_error *err)
 {
-        return create(client, topic, partition_cnt, replication_factor, settings, timeout_ms, true, err);
+        bool exists = false;
+        rp_err_t rc = create(client, topic, partition_cnt, replication_factor, settings, timeout_ms, true, &exists, err);
+
+        return rc == RP_OK && exists ? rp_fail(err, RP_ERR_RETRY, "topic \"%s\" has just been created by somebody else: run this "
+                                               "again", topic) : rc;
+}
+
+/* The controller knows. To create the topic, on trial and of the simplest kind, is a question that goes there. */
+static bool is_unlisted(struct rp_client *client, const char *name, int timeout_ms)
+{
+        static const struct rp_settings none;
+        struct rp_error ignored;
+        bool exists = false;
+
+        create(client, name, 1, 1, &none, timeout_ms, true, &exists, &ignored);
+        return exists;
+}
+
+rp_err_t rp_cluster_find(struct rp_client *client, const char *name, int timeout_ms, struct rp_topic_info *info,
+                         struct rp_error *err)
+{
+        int64_t deadline = rp_clock_ms() + (timeout_ms < RP_PROPAGATED_MS ? timeout_ms : RP_PROPAGATED_MS);
+        rp_err_t rc = rp_cluster_topic(client, name, timeout_ms, info, err);
+
+        if (rc != RP_OK || info->exists || !rp_cluster_is_administrable(client, TRY_MS) || !is_unlisted(client, name, TRY_MS))
+                return rc;
+        while (rc == RP_OK && !info->exists && rp_clock_ms() < deadline) {
+                rp_client_serve(client, 100);
+                rc = rp_cluster_topic(client, name, timeout_ms, info, err);
+        }
+        return rc;
 }
 
 rp_err_t rp_cluster_create(struct rp_client *client, const char *topic, int32_t partition_cnt, int32_t replication_factor,
                            const struct rp_settings *settings, int timeout_ms, struct rp_error *err)
 {
-        rp_err_t rc = create(client, topic, partition_cnt, replication_factor, settings, timeout_ms, false, err);
+        bool exists; /* another run was faster, or our own first request has only lost its answer */
+        rp_err_t rc = create(client, topic, partition_cnt, replication_factor, settings, timeout_ms, false, &exists, err);
 
         return rc == RP_OK ? await_leaders(client, topic, partition_cnt, timeout_ms, err) : rc;
 }

@@ -45,6 +45,13 @@ rp_err_t rp_cluster_topic(struct rp_client *client, const char *name, int timeou
                           struct rp_error *err);
 
 /**
+ * The same for a topic that may just have been made, by a script that called us: brokers that have not heard of it yet say that
+ * there is none, and the controller is asked before that is believed.
+ */
+rp_err_t rp_cluster_find(struct rp_client *client, const char *name, int timeout_ms, struct rp_topic_info *info,
+                         struct rp_error *err);
+
+/**
  * For a topic that rp_cluster_topic() did not find: brokers show nobody a topic that he may not describe.
  * @param client  a consumer with allow.auto.create.topics=false
  * @returns RP_ERR_USAGE (or what went wrong) with *err telling that it does not exist, or which right is missing.
@@ -58,7 +65,7 @@ bool rp_cluster_is_administrable(struct rp_client *client, int timeout_ms);
 rp_err_t rp_cluster_settings(struct rp_client *client, const char *topic, int timeout_ms, struct rp_settings *settings,
                              struct rp_error *err);
 
-/** Asks the cluster whether it would create that topic, and lets it be. @returns RP_OK, or why not. */
+/** Asks the cluster whether it would create that topic, and lets it be. @returns RP_OK, or why not: RP_ERR_RETRY if it exists. */
 rp_err_t rp_cluster_try_create(struct rp_client *client, const char *topic, int32_t partition_cnt,
                                int32_t replication_factor, const struct rp_settings *settings, int timeout_ms,
                                struct rp_error *err);

@@ -67,7 +67,7 @@ static rp_err_t ask_topics(struct rp_follow_plan *plan, const struct rp_follow_p
         rp_err_t rc = rp_cluster_topic(client, config->source, config->timeout_ms, &source, err);
 
         if (rc == RP_OK)
-                rc = rp_cluster_topic(client, target_name, config->timeout_ms, &target, err);
+                rc = rp_cluster_find(client, target_name, config->timeout_ms, &target, err);
         if (rc == RP_OK)
                 rc = check_counts(plan, config, &target, err);
         if (rc != RP_OK)

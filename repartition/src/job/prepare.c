@@ -472,7 +472,7 @@ static rp_err_t ask_topics(struct rp_preparation *preparation, const struct rp_p
         rp_err_t rc = ask_sources(preparation, config, knows_source, err);
 
         if (rc == RP_OK)
-                rc = rp_cluster_topic(target_client, config->target, config->timeout_ms, &target, err);
+                rc = rp_cluster_find(target_client, config->target, config->timeout_ms, &target, err);
         if (rc == RP_OK && knows && target.exists)
                 rc = rp_cluster_settings(target_client, config->target, config->timeout_ms, &preparation->target_settings, err);
         if (rc == RP_OK)
