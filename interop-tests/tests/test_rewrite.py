@@ -124,6 +124,21 @@ def test_every_byte_goes_over(kafka, topic, target, repartition, librdkafka, jav
     repartition("verify", source, target, "-b", kafka.bootstrap, librdkafka=librdkafka).ok()
 
 
+def test_a_record_that_is_long_until_it_is_compressed(kafka, topic, target, repartition, librdkafka):
+    source = topic("packed", partitions=2)  # takes 1 MB, compressed
+    p = producer(kafka.bootstrap, **{"message.max.bytes": 50 * MB, "queue.buffering.max.kbytes": 100 * 1024,
+                                     "compression.type": "gzip", "batch.size": 1})
+    lengths = 10, 12 * MB, 11, 5 * MB, 12
+    for i, length in enumerate(lengths):
+        p.produce(source, key=b"%d" % i, value=b"v" * length)
+    assert p.flush(60) == 0
+    run = ("rewrite", source, target, "--partitions", 3, "-b", kafka.bootstrap, "--execute", "--compression", "gzip")
+    result = repartition(*run, "--output", "json", librdkafka=librdkafka).ok().json()["result"]
+    assert result["finished"] and result["records"] == 5
+    found = sorted((r.key, r.value) for r in read(kafka.bootstrap, target))
+    assert found == [(b"%d" % i, b"v" * length) for i, length in enumerate(lengths)]
+
+
 def test_second_run_writes_nothing_third_only_what_is_new(kafka, topic, target, repartition):
     source = topic("again", partitions=6)
     run = ("rewrite", source, target, "--partitions", 9, "-b", kafka.bootstrap, "--execute", *MERGE)

@@ -290,6 +290,34 @@ static void test_refused_record_is_named(void **state)
         assert_non_null(strstr(error.text, "partition 2, offset 41"));
 }
 
+/* The queue counts bytes before they are compressed; the topic's limit does not. */
+static void test_record_longer_than_the_queue(void **state)
+{
+        static char value[6 << 20];
+
+        (void)state;
+        open_sink(PATIENT_MS);
+        assert_int_equal(write_one(value, sizeof(value)), RP_ERR_ABORT_BATCH);
+        assert_non_null(strstr(error.text, "partition 2, offset 41"));
+        assert_int_equal(sink->ops->recover(sink, &progress, &error), RP_OK);
+        assert_int_equal(write_one(value, sizeof(value)), RP_OK);
+}
+
+static void test_record_longer_than_the_queue_of_the_user(void **state)
+{
+        static const char *const small[] = { "queue.buffering.max.kbytes=1024" };
+        static char value[6 << 20];
+
+        (void)state;
+        rp_client_config_release(&config);
+        assert_int_equal(rp_client_config_read(&config, NULL, small, 1, rd_kafka_mock_cluster_bootstraps(mock), &error), RP_OK);
+        open_sink(PATIENT_MS);
+        assert_int_equal(write_one(value, sizeof(value)), RP_ERR_ABORT_BATCH);
+        assert_int_equal(sink->ops->recover(sink, &progress, &error), RP_OK);
+        assert_int_equal(write_one(value, sizeof(value)), RP_ERR_USAGE);
+        assert_non_null(strstr(error.text, "-X queue.buffering.max.kbytes=12289"));
+}
+
 /* librdkafka forgets the time-out of this call while the group's coordinator is down: the job must not hang with it. */
 static void test_coordinator_that_is_gone_does_not_hold_the_job(void **state)
 {
@@ -367,6 +395,8 @@ int main(void)
                 test(test_no_right_to_the_id),
                 test(test_refused_record_is_named),
                 test(test_reason_of_a_transaction_that_fails_meanwhile),
+                test(test_record_longer_than_the_queue),
+                test(test_record_longer_than_the_queue_of_the_user),
                 cmocka_unit_test_setup_teardown(test_coordinator_that_is_gone_does_not_hold_the_job, set_up_two, tear_down),
         };
 

@@ -19,7 +19,7 @@ enum {
         ZERO_COPY_FROM = 2048, /* bytes of value: below, copying costs less than freeing the message in another thread */
         SERVE_EVERY = 256,     /* appended records between two looks at the delivery reports */
         BATCH_BYTES = 1000000, /* librdkafka's batch.size */
-        QUEUE_KBYTES_MIN = 8192,
+        QUEUE_KBYTES_MIN = 4096,
         INIT_TRY_MS = 10000,
         PEEK_MS = 3000,        /* stored() is a look in passing; recover() has more patience */
         PURGE_MS = 3000,
@@ -36,6 +36,7 @@ struct kafka_sink {
         const char *compression; /* NULL: not ours to choose */
         rd_kafka_topic_t *rkt;
         int64_t batch_bytes_max;
+        int64_t queue_kbytes_needed; /* for the longest record that did not fit into an empty queue */
         int timeout_ms;
         bool is_open;
         int64_t opened_ms;
@@ -175,10 +176,11 @@ static rp_err_t make_conf(struct kafka_sink *sink, rd_kafka_conf_t **out, struct
                 queue_records = 10000;
         if (queue_records > 100000)
                 queue_records = 100000;
-        /* A record larger than the queue would never fit; the topic's limit counts it compressed. */
-        queue_kbytes = 8 * sink->batch_bytes_max / 1024;
+        queue_kbytes = 4 * sink->batch_bytes_max / 1024;
         if (queue_kbytes < QUEUE_KBYTES_MIN)
                 queue_kbytes = QUEUE_KBYTES_MIN;
+        if (queue_kbytes < sink->queue_kbytes_needed)
+                queue_kbytes = sink->queue_kbytes_needed;
         if (queue_kbytes > INT32_MAX)
                 queue_kbytes = INT32_MAX;
         rc = rp_client_set_all(conf, fixed, err);
@@ -449,6 +451,24 @@ static rp_err_t fail_append(struct kafka_sink *sink, rd_kafka_resp_err_t kerr, c
         return judge(sink, err->code, err);
 }
 
+/*
+ * A record that does not even fit into an empty queue never will (the topic's limit counts it compressed, the queue does not):
+ * the next producer gets a larger one.
+ */
+static rp_err_t enlarge_queue(struct kafka_sink *sink, const struct rp_record *rec, struct rp_error *err)
+{
+        int64_t needed = 2 * (int64_t)(rec->key_len + rec->value_len) / 1024 + 1;
+        char from[RP_TOPICS_LABEL_SIZE + 40];
+
+        name_packed(sink, rec->partition, from);
+        rp_fail(err, RP_ERR_ABORT_BATCH, "the record from %s, offset %" PRId64 " (%zu bytes) is longer than the queue: "
+                "-X queue.buffering.max.kbytes=%" PRId64, from, rec->offset, rec->key_len + rec->value_len, needed);
+        if (needed <= sink->queue_kbytes_needed) /* it is set by the user */
+                return err->code = RP_ERR_USAGE;
+        sink->queue_kbytes_needed = needed;
+        return err->code;
+}
+
 static rp_err_t sink_append(struct rp_sink *base, const struct rp_record *rec, int32_t to, struct rp_error *err)
 {
         struct kafka_sink *sink = self(base);
@@ -475,6 +495,11 @@ static rp_err_t sink_append(struct rp_sink *base, const struct rp_record *rec, i
                         RD_KAFKA_V_HEADERS(headers), RD_KAFKA_V_END);
                 if (kerr != RD_KAFKA_RESP_ERR__QUEUE_FULL)
                         break;
+                if (!rd_kafka_outq_len(sink->client.rk)) {
+                        if (headers)
+                                rd_kafka_headers_destroy(headers);
+                        return enlarge_queue(sink, rec, err);
+                }
                 if (!deadline)
                         deadline = rp_clock_ms() + sink->timeout_ms;
                 rp_client_serve(&sink->client, 10);
