@@ -558,8 +558,8 @@ def compaction(cluster, seed, rounds, **options):
 
 
 def made_again(cluster, seed, _rounds, **options):
-    """The source is deleted and made again under the same name: the job ends, says so, and mixes nothing."""
-    with Fire(cluster, seed, count=20_000, job_args=("--timeout-ms", 10_000), **options) as fire:
+    """The source, most of it not read ahead, is deleted and made again: the job ends, says so, and mixes nothing."""
+    with Fire(cluster, seed, count=20_000, job_args=("--timeout-ms", 10_000, "--max-memory", "1M"), **options) as fire:
         process = fire.job.start()
         fire.let_live(process, 500, 1000)
         admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
