@@ -153,8 +153,8 @@ void rp_rewrite_print_run(const struct rp_rewrite_result *result, FILE *out)
                 if (run->keyless)
                         fprintf(out, "keyless     %s records\n", rp_text_count(run->keyless).s);
                 if (run->unordered)
-                        fprintf(out, "not by time %s record%s older than one that this run copied before from the same partition, "
-                                     "whose order was kept\n", rp_text_count(run->unordered).s,
+                        fprintf(out, "not by time %s record%s older than one copied before from the same partition, whose order was "
+                                     "kept\n", rp_text_count(run->unordered).s,
                                 run->unordered == 1 ? " is" : "s are");
                 fprintf(out, "committed   %s transaction%s", rp_text_count(run->transactions).s,
                         run->transactions == 1 ? "" : "s");
