@@ -81,7 +81,8 @@ def test_fewer_workers_after_a_kill_leave_no_transaction_open(kafka, topic, targ
 def test_of_two_runs_one_is_fenced_whatever_their_workers(kafka, topic, target, repartition, first, second):
     source = topic("twins", partitions=PARTITIONS)
     fill(kafka.bootstrap, source, 60_000)
-    process = repartition.start(*command(kafka, source, target, first, *SLOW), stdout=-1, stderr=-1)
+    slow = (*SLOW, "--throttle-records", 5000)  # so that it is not done before the other one comes
+    process = repartition.start(*command(kafka, source, target, first, *slow), stdout=-1, stderr=-1)
     await_progress(kafka.bootstrap, source, f"keyroute.{source}.{target}", 1000, process)
     repartition(*command(kafka, source, target, second, "--take-over")).ok()
     _, err = process.communicate(timeout=120)

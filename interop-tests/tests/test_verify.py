@@ -130,7 +130,8 @@ def test_memory_is_bounded_and_exact(kafka, topic, repartition, tmp_path):
     large, large_resident = run_with("64MB")
     assert large["differences"] == small["differences"] and large["memory"]["readings"] == 1
     assert 24 * 150_000 < large["memory"]["peak_bytes"] <= 0.15 * large["memory"]["bytes_per_million_keys"] * 1.1
-    assert small_resident < 60_000_000 and large_resident < 60_000_000 + 64_000_000
+    # Besides: of each side an answer of 1 MiB at hand and one on its way, eight times as large in librdkafka's form of it.
+    assert small_resident < 100_000_000 and large_resident < 100_000_000 + 64_000_000
 
 
 @pytest.fixture
