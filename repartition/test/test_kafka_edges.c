@@ -293,7 +293,7 @@ static void test_refused_record_is_named(void **state)
 /* The queue counts bytes before they are compressed; the topic's limit does not. */
 static void test_record_longer_than_the_queue(void **state)
 {
-        static char value[6 << 20];
+        static char value[9 << 20];
 
         (void)state;
         open_sink(PATIENT_MS);
@@ -306,7 +306,7 @@ static void test_record_longer_than_the_queue(void **state)
 static void test_record_longer_than_the_queue_of_the_user(void **state)
 {
         static const char *const small[] = { "queue.buffering.max.kbytes=1024" };
-        static char value[6 << 20];
+        static char value[9 << 20];
 
         (void)state;
         rp_client_config_release(&config);
@@ -315,7 +315,7 @@ static void test_record_longer_than_the_queue_of_the_user(void **state)
         assert_int_equal(write_one(value, sizeof(value)), RP_ERR_ABORT_BATCH);
         assert_int_equal(sink->ops->recover(sink, &progress, &error), RP_OK);
         assert_int_equal(write_one(value, sizeof(value)), RP_ERR_USAGE);
-        assert_non_null(strstr(error.text, "-X queue.buffering.max.kbytes=12289"));
+        assert_non_null(strstr(error.text, "-X queue.buffering.max.kbytes=18433"));
 }
 
 /* librdkafka forgets the time-out of this call while the group's coordinator is down: the job must not hang with it. */

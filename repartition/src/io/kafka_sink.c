@@ -19,7 +19,7 @@ enum {
         ZERO_COPY_FROM = 2048, /* bytes of value: below, copying costs less than freeing the message in another thread */
         SERVE_EVERY = 256,     /* appended records between two looks at the delivery reports */
         BATCH_BYTES = 1000000, /* librdkafka's batch.size */
-        QUEUE_KBYTES_MIN = 4096,
+        QUEUE_KBYTES_MIN = 6144,
         INIT_TRY_MS = 10000,
         PEEK_MS = 3000,        /* stored() is a look in passing; recover() has more patience */
         PURGE_MS = 3000,
@@ -176,7 +176,7 @@ static rp_err_t make_conf(struct kafka_sink *sink, rd_kafka_conf_t **out, struct
                 queue_records = 10000;
         if (queue_records > 100000)
                 queue_records = 100000;
-        queue_kbytes = 4 * sink->batch_bytes_max / 1024;
+        queue_kbytes = 6 * sink->batch_bytes_max / 1024;
         if (queue_kbytes < QUEUE_KBYTES_MIN)
                 queue_kbytes = QUEUE_KBYTES_MIN;
         if (queue_kbytes < sink->queue_kbytes_needed)
