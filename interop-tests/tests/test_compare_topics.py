@@ -21,7 +21,7 @@ def contents():
 
 
 def write(bootstrap, topic, records, home=None):
-    p = Producer({"bootstrap.servers": bootstrap})
+    p = Producer({"bootstrap.servers": bootstrap, "enable.idempotence": True})
     for key, value, headers, timestamp, partition in records:
         to = home(key, partition) if home else partition
         p.produce(topic, key=key, value=value, headers=headers, timestamp=timestamp, partition=to)

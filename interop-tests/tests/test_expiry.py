@@ -20,7 +20,7 @@ def forgetful(start_kafka):
 
 
 def fill(kafka, topic, first, count):
-    producer = Producer({"bootstrap.servers": kafka.bootstrap, "linger.ms": 20})
+    producer = Producer({"bootstrap.servers": kafka.bootstrap, "enable.idempotence": True, "linger.ms": 20})
     for i in range(first, first + count):
         key = b"%d" % (i % 500)
         producer.produce(topic, key=key, value=b"%d" % i, partition=java_partition(key, PARTITIONS))

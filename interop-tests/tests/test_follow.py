@@ -426,7 +426,7 @@ def test_refused_keys_stop_or_are_counted(kafka, topic, target, daemons, tmp_pat
     policy = tmp_path / "policy.json"
     policy.write_text(json.dumps({"keyroute": 1, "topics": {source: {
         "key": {"use": "field", "delimiter": ":", "index": 1, "missing": "reject"}}}}))
-    p = Producer({"bootstrap.servers": kafka.bootstrap})
+    p = Producer({"bootstrap.servers": kafka.bootstrap, "enable.idempotence": True})
     for i in range(100):
         p.produce(source, key=b"a:%d" % i if i != 60 else b"no field", value=b"%d" % i, partition=0)
     assert p.flush(30) == 0

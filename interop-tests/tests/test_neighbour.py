@@ -207,7 +207,7 @@ def commit(kafka, group, topic, lag, count, partitions=2):
 
 def test_lag_of_another_group(job, kafka, topic, repartition):
     group, theirs = unique("billing"), topic("invoices", partitions=2)
-    p = Producer({"bootstrap.servers": kafka.bootstrap})
+    p = Producer({"bootstrap.servers": kafka.bootstrap, "enable.idempotence": True})
     for i in range(4000):
         p.produce(theirs, b"x", partition=i % 2)
     assert p.flush(60) == 0
@@ -236,7 +236,7 @@ def test_lag_of_another_group(job, kafka, topic, repartition):
 
 def test_new_max_lag_takes_effect(job, kafka, topic):
     group, theirs = unique("billing"), topic("invoices", partitions=2)
-    p = Producer({"bootstrap.servers": kafka.bootstrap})
+    p = Producer({"bootstrap.servers": kafka.bootstrap, "enable.idempotence": True})
     for i in range(400):
         p.produce(theirs, b"x", partition=i % 2)
     assert p.flush(60) == 0

@@ -317,7 +317,7 @@ def test_nothing_old_is_put_behind_anything_new(kafka, topic, repartition, librd
     ended = threading.Event()
 
     def write():
-        p = Producer({"bootstrap.servers": kafka.bootstrap, "linger.ms": 1})
+        p = Producer({"bootstrap.servers": kafka.bootstrap, "enable.idempotence": True, "linger.ms": 1})
         chance = random.Random(5)
         while not ended.is_set():
             key = b"key-%d" % chance.randrange(3000)

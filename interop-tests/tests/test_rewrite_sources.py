@@ -161,7 +161,7 @@ def test_what_is_missing_is_named_by_its_topic(kafka, two, repartition):
     for source in sources:
         fill(kafka.bootstrap, source, COUNTS[source[-2:]], 100)
     repartition(*command(kafka, sources, target, "--execute")).ok()
-    p = Producer({"bootstrap.servers": kafka.bootstrap})
+    p = Producer({"bootstrap.servers": kafka.bootstrap, "enable.idempotence": True})
     p.produce(sources[1], key=b"late", value=b"late", partition=4)
     assert p.flush(60) == 0
     end = end_offsets(kafka.bootstrap, sources[1])[4]
@@ -195,7 +195,7 @@ def test_a_source_that_grows_moves_no_other(kafka, two, repartition):
     run = command(kafka, sources, target, "--execute")
     repartition(*run).ok()
     kafka.tool("kafka-topics", "--bootstrap-server", kafka.bootstrap, "--alter", "--topic", sources[0], "--partitions", 4).ok()
-    p = Producer({"bootstrap.servers": kafka.bootstrap})
+    p = Producer({"bootstrap.servers": kafka.bootstrap, "enable.idempotence": True})
     for i in range(50):
         p.produce(sources[0], key=b"late-%d" % i, value=b"%s 3 %d" % (sources[0].encode(), i), partition=3)
     assert p.flush(60) == 0

@@ -19,7 +19,7 @@ def contents():
 
 
 def write(bootstrap, topic, records, partitions, wrong=None):
-    p = Producer({"bootstrap.servers": bootstrap})
+    p = Producer({"bootstrap.servers": bootstrap, "enable.idempotence": True})
     for key, value, headers, timestamp in records:
         home = java_partition(key, partitions)
         p.produce(topic, key=key, value=value, headers=headers, timestamp=timestamp,
@@ -106,7 +106,8 @@ def test_memory_is_bounded_and_exact(kafka, topic, repartition, tmp_path):
     """150,000 keys, of which 1 MiB holds a fifth; one pair of records is exchanged."""
     source, target = topic("keys", 1), topic("keys-copy", 1)
     keys = [b"%d" % (i % 150_000) for i in range(150_600)]
-    p = Producer({"bootstrap.servers": kafka.bootstrap, "linger.ms": 50, "queue.buffering.max.messages": 1_000_000})
+    p = Producer({"bootstrap.servers": kafka.bootstrap, "enable.idempotence": True, "linger.ms": 50,
+                  "queue.buffering.max.messages": 1_000_000})
     for i, key in enumerate(keys):
         p.produce(source, key=key, value=b"%d" % i, timestamp=1000)
         swapped = {500: 150_500, 150_500: 500}.get(i, i)
