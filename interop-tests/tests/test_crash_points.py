@@ -246,7 +246,7 @@ class Follow(Life):
         to = (target, "--partitions", TARGET_PARTITIONS) if target else ()
         short = ("-X", "session.timeout.ms=2000", "-X", "heartbeat.interval.ms=200", "-X", "transaction.timeout.ms=2500",
                  "-X", "message.timeout.ms=2000", "-X", "fetch.message.max.bytes=500")
-        args = ["follow", source, *to, "--from", "earliest", "--throttle-records", 2000, *short]
+        args = ["follow", source, *to, "--from", "earliest", "--throttle-records", 500, *short]
         super().__init__(program, kafka, args, *deaths)
         self.source, self.target = source, target
         self.job = job_of(source, target) if target else place_job(source)
@@ -308,7 +308,7 @@ def test_follow_whatever_it_dies_of(kafka, program, tmp_path, in_place):
     hits = hits_of(follow(), tmp_path, rc=128 + signal.SIGTERM)
     assert set(places) <= set(hits) <= set(places) | around("hold", "abort", "release")  # a slow machine may lose a session
     # Not at once, where that is sure to come again: how many transactions there are, and starts anew, is a matter of speed.
-    lives = [follow(f"{place}:{3 if hits[place] >= 12 else 1}") for place in places]
+    lives = [follow(f"{place}:{2 if hits[place] >= 12 else 1}") for place in places]
     lives += [follow("end transaction, before:2", f"{place}:1") for place in again]
     let_die(lives)
     # While they give partitions back to somebody who has come.
