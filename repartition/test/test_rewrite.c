@@ -134,6 +134,16 @@ static rp_err_t run(const struct memory_topic *topic, struct memory_cluster *clu
         return run_as("host/1", "job", topic, cluster, faults, NULL, NULL);
 }
 
+/* A new topic of so many records, the first run of a job that copied them, and what came of it. */
+static void copy_first(unsigned cnt, struct memory_topic *topic, struct memory_cluster *cluster)
+{
+        random_state = 3;
+        memory_topic_init(topic, SOURCE_CNT);
+        memory_cluster_init(cluster, SOURCE_CNT, TARGET_CNT);
+        grow(topic, cnt);
+        assert_int_equal(run(topic, cluster, NULL), RP_OK);
+}
+
 static int64_t *ends_of(const struct memory_topic *topic, int64_t *ends)
 {
         for (int32_t p = 0; p < topic->partition_cnt; p++)
@@ -307,11 +317,7 @@ static void test_a_pass_is_noted_everywhere(void **state)
         struct rp_note note;
 
         (void)state;
-        random_state = 3;
-        memory_topic_init(&topic, SOURCE_CNT);
-        memory_cluster_init(&cluster, SOURCE_CNT, TARGET_CNT);
-        grow(&topic, 50);
-        assert_int_equal(run(&topic, &cluster, NULL), RP_OK);
+        copy_first(50, &topic, &cluster);
         add(&topic, 1, 5000);
         assert_int_equal(run(&topic, &cluster, NULL), RP_OK);
         for (int32_t p = 0; p < SOURCE_CNT; p++) {
@@ -331,11 +337,7 @@ static void test_a_run_that_knows_fewer_partitions_does_not_go_on(void **state)
         unsigned commits;
 
         (void)state;
-        random_state = 3;
-        memory_topic_init(&topic, SOURCE_CNT);
-        memory_cluster_init(&cluster, SOURCE_CNT, TARGET_CNT);
-        grow(&topic, 50);
-        assert_int_equal(run(&topic, &cluster, NULL), RP_OK);
+        copy_first(50, &topic, &cluster);
         commits = cluster.commits;
         grow(&topic, 50);
         before = topic;
@@ -611,11 +613,7 @@ static void test_refuses_progress_of_another_job(void **state)
         unsigned commits;
 
         (void)state;
-        random_state = 3;
-        memory_topic_init(&topic, SOURCE_CNT);
-        memory_cluster_init(&cluster, SOURCE_CNT, TARGET_CNT);
-        grow(&topic, 20);
-        assert_int_equal(run(&topic, &cluster, NULL), RP_OK);
+        copy_first(20, &topic, &cluster);
         grow(&topic, 20);
         commits = cluster.commits;
         assert_int_equal(run_as("host/1", "other job", &topic, &cluster, NULL, NULL, NULL), RP_ERR_USAGE);
@@ -634,11 +632,7 @@ static void test_says_when_the_source_lost_records(void **state)
         struct memory_cluster cluster;
 
         (void)state;
-        random_state = 3;
-        memory_topic_init(&topic, SOURCE_CNT);
-        memory_cluster_init(&cluster, SOURCE_CNT, TARGET_CNT);
-        grow(&topic, 20);
-        assert_int_equal(run(&topic, &cluster, NULL), RP_OK);
+        copy_first(20, &topic, &cluster);
         grow(&topic, 20);
         topic.logs[1].low = topic.logs[1].end - 1;
         assert_int_equal(run(&topic, &cluster, NULL), RP_ERR_INCOMPLETE);
