@@ -633,6 +633,35 @@ static const struct rp_group_ops kafka_group_ops = {
         .free = group_free,
 };
 
+/*
+ * Up to 2.1 a partition whose queue reached its limit is left alone for a whole second, so the queue must hold more than a
+ * second of traffic. From 2.2 on that pause can be set, and small queues are as fast and cheaper. One queue is for all
+ * partitions, and its limits are for the whole of it.
+ */
+static rp_err_t tune_queue(struct kafka_group *group, rd_kafka_conf_t *conf, const struct rp_kafka_group_config *config,
+                           struct rp_error *err)
+{
+        bool is_small = rd_kafka_version() >= RP_RDKAFKA_2_2_0;
+        int64_t memory_bytes = config->memory_bytes ? config->memory_bytes : is_small ? 8 << 20 : 128 << 20;
+        int64_t kbytes = memory_bytes / 1024 < 64 ? 64 : memory_bytes / 1024;
+        int64_t records = is_small ? 20000 : 1000000;
+        rp_err_t rc = RP_OK;
+
+        if (is_small)
+                rc = rp_client_tune(conf, config->client, "fetch.queue.backoff.ms", 5, err);
+        if (rc == RP_OK)
+                rc = rp_client_tune(conf, config->client, "queued.min.messages", records, err);
+        if (rc == RP_OK)
+                rc = rp_client_tune(conf, config->client, "queued.max.messages.kbytes", kbytes, err);
+        if (rc == RP_OK)
+                rc = rp_client_tune(conf, config->client, "fetch.message.max.bytes", kbytes > 1024 ? 1 << 20 : kbytes * 1024,
+                                    err);
+        snprintf(group->regime, sizeof(group->regime),
+                 "librdkafka %s, %s queues: %" PRId64 " records or %" PRId64 " KiB a partition", rd_kafka_version_str(),
+                 is_small ? "small" : "large (this version cannot refill small ones quickly)", records, kbytes);
+        return rc;
+}
+
 static rp_err_t make_conf(struct kafka_group *group, const struct rp_kafka_group_config *config, rd_kafka_conf_t **out,
                           struct rp_error *err)
 {
@@ -655,10 +684,8 @@ static rp_err_t make_conf(struct kafka_group *group, const struct rp_kafka_group
                 rc = rp_client_tune(conf, config->client, "fetch.wait.max.ms", 100, err);
         if (rc == RP_OK)
                 rc = rp_client_tune(conf, config->client, "topic.metadata.refresh.interval.ms", 10000, err);
-        /* One queue for all partitions, and its limits are for the whole of it. */
         if (rc == RP_OK)
-                rc = rp_kafka_tune_queues(conf, config->client, config->memory_bytes, 1, group->regime,
-                                          sizeof(group->regime), err);
+                rc = tune_queue(group, conf, config, err);
         if (rc != RP_OK) {
                 rd_kafka_conf_destroy(conf);
                 return rc;

@@ -35,8 +35,9 @@ rp_err_t rp_message_fail(struct rp_error *err, struct rp_client *client, const r
                          int32_t partition, int64_t next);
 
 /**
- * Whether a record can lie where it says. (What came before, as with librdkafka 2.1.0, is for the caller to drop.)
+ * Whether a record can lie where it says. The first offset of a batch is outside its checksum: where damage has moved it,
  * offsets go back, or to where the log has none yet, and records in between would be left out as if they were compacted.
+ * @returns RP_OK, also for what librdkafka 2.1.0 gives twice, which is for the caller to drop
  */
 rp_err_t rp_message_check_offset(struct rp_error *err, struct rp_client *client, const rd_kafka_message_t *message,
                                  const char *topic, int32_t partition, int64_t next);

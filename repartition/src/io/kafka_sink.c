@@ -20,6 +20,8 @@ enum {
         SERVE_EVERY = 256,     /* appended records between two looks at the delivery reports */
         BATCH_BYTES = 1000000, /* librdkafka's batch.size */
         QUEUE_KBYTES_MIN = 6144,
+        QUEUE_RECORDS_MIN = 10000,
+        QUEUE_RECORDS_MAX = 100000,
         INIT_TRY_MS = 10000,
         PEEK_MS = 3000,        /* stored() is a look in passing; recover() has more patience */
         PURGE_MS = 3000,
@@ -172,10 +174,10 @@ static rp_err_t make_conf(struct kafka_sink *sink, rd_kafka_conf_t **out, struct
         if (!conf)
                 return err->code;
         /* Of many partitions each has a batch of its own to fill; librdkafka looks through all of them for every request. */
-        if (queue_records < 10000)
-                queue_records = 10000;
-        if (queue_records > 100000)
-                queue_records = 100000;
+        if (queue_records < QUEUE_RECORDS_MIN)
+                queue_records = QUEUE_RECORDS_MIN;
+        if (queue_records > QUEUE_RECORDS_MAX)
+                queue_records = QUEUE_RECORDS_MAX;
         queue_kbytes = 6 * sink->batch_bytes_max / 1024;
         if (queue_kbytes < QUEUE_KBYTES_MIN)
                 queue_kbytes = QUEUE_KBYTES_MIN;
@@ -199,7 +201,7 @@ static rp_err_t make_conf(struct kafka_sink *sink, rd_kafka_conf_t **out, struct
         if (rc == RP_OK && sink->compression)
                 rc = rp_client_set(conf, "compression.type", sink->compression, err);
         if (rc == RP_OK)
-                rc = rp_client_tune(conf, config, "linger.ms", queue_records > 10000 ? 50 : 5, err);
+                rc = rp_client_tune(conf, config, "linger.ms", queue_records > QUEUE_RECORDS_MIN ? 50 : 5, err);
         if (rc == RP_OK)
                 rc = rp_client_tune(conf, config, "queue.buffering.max.messages", queue_records, err);
         if (rc == RP_OK)

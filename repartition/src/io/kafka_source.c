@@ -96,38 +96,6 @@ static void release_message(void *message)
 /* ---- settings ------------------------------------------------------------------------------------------------ */
 
 /*
- * Up to 2.1 a partition whose queue reached its limit is left alone for a whole second, so the queue must hold more
- * than a second of traffic. From 2.2 on that pause can be set, and small queues are as fast and cheaper.
- */
-rp_err_t rp_kafka_tune_queues(rd_kafka_conf_t *conf, const struct rp_client_config *config, int64_t memory_bytes,
-                              int32_t partition_cnt, char *regime, size_t size, struct rp_error *err)
-{
-        bool is_small = rd_kafka_version() >= RP_RDKAFKA_2_2_0;
-        int64_t kbytes, records, fetch_bytes;
-        rp_err_t rc = RP_OK;
-
-        if (!memory_bytes)
-                memory_bytes = is_small ? 8 << 20 : 128 << 20;
-        kbytes = memory_bytes / 1024 / partition_cnt;
-        kbytes = kbytes < 64 ? 64 : kbytes;
-        records = (is_small ? 20000 : 1000000) / partition_cnt;
-        records = records < 100 ? 100 : records;
-        fetch_bytes = kbytes * 1024 > 1 << 20 ? 1 << 20 : kbytes * 1024;
-        if (is_small)
-                rc = rp_client_tune(conf, config, "fetch.queue.backoff.ms", 5, err);
-        if (rc == RP_OK)
-                rc = rp_client_tune(conf, config, "queued.min.messages", records, err);
-        if (rc == RP_OK)
-                rc = rp_client_tune(conf, config, "queued.max.messages.kbytes", kbytes, err);
-        if (rc == RP_OK)
-                rc = rp_client_tune(conf, config, "fetch.message.max.bytes", fetch_bytes, err);
-        snprintf(regime, size,
-                 "librdkafka %s, %s queues: %" PRId64 " records or %" PRId64 " KiB a partition", rd_kafka_version_str(),
-                 is_small ? "small" : "large (this version cannot refill small ones quickly)", records, kbytes);
-        return rc;
-}
-
-/*
  * How much is read ahead is for the backlogs to decide, so a queue need hold but one answer; its limit is also that of all
  * partitions in an answer. At least it holds two, as there is a mark in it when a partition is started. Up to 2.1 a partition
  * whose queue reached its limit is left alone for a whole second, also when it is started anew, so there the limit must be out
@@ -357,7 +325,7 @@ static rp_err_t add(struct kafka_source *source, struct lane *lane, rd_kafka_mes
                 rc = rp_message_list_headers(&source->headers_now, message, &rec, err);
         if (rc != RP_OK)
                 return rc;
-        rec.headers = rec.header_cnt ? source->headers_now.items : NULL;
+        rp_message_join_headers(&source->headers_now, &rec, 1);
         if (!rp_backlog_add(&source->pool, &lane->backlog, &rec, *is_kept ? message : NULL)) {
                 *is_kept = false;
                 return rp_fail(err, RP_ERR_FATAL, "out of memory for %" PRId32 " partitions", source->base.partition_cnt);

@@ -58,13 +58,5 @@ struct rp_client *rp_kafka_source_client(struct rp_source *source);
 #ifdef RP_WITH_RDKAFKA
 /** The source's partitions with their topics, by place. The caller's to destroy. */
 rd_kafka_topic_partition_list_t *rp_kafka_source_partitions(const struct rp_source *source);
-
-/**
- * Sets how far a reading client fetches ahead: its memory, divided by the partitions that it may read.
- * @param memory_bytes  0: a default that is fast
- * @param regime        what was chosen, for a log
- */
-rp_err_t rp_kafka_tune_queues(rd_kafka_conf_t *conf, const struct rp_client_config *config, int64_t memory_bytes,
-                              int32_t partition_cnt, char *regime, size_t size, struct rp_error *err);
 #endif
 #endif
