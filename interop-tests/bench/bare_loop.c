@@ -151,6 +151,7 @@ int main(int argc, char **argv)
         if (argc != 5)
                 die("usage", "bare_loop BOOTSTRAP SOURCE TARGET TARGET_PARTITIONS");
         target_cnt = atoi(argv[4]);
+        began = now_ms();
         consumer = make_consumer(argv[1]);
         producer = make_producer(argv[1]);
         check("init_transactions", rd_kafka_init_transactions(producer, WAIT_MS));
@@ -158,7 +159,6 @@ int main(int argc, char **argv)
         for (int p = 0; p < source_cnt; p++)
                 rd_kafka_topic_partition_list_add(offsets, argv[2], p)->offset = 0;
         target = rd_kafka_topic_new(producer, argv[3], NULL);
-        began = now_ms();
         rd_kafka_assign(consumer, offsets);
         queue = rd_kafka_queue_get_consumer(consumer);
         while (left > 0) {

@@ -19,7 +19,8 @@ enum {
         ZERO_COPY_FROM = 2048, /* bytes of value: below, copying costs less than freeing the message in another thread */
         SERVE_EVERY = 256,     /* appended records between two looks at the delivery reports */
         BATCH_BYTES = 1000000, /* librdkafka's batch.size */
-        QUEUE_KBYTES_MIN = 6144,
+        SEND_IN_PLACE_FROM = 4096, /* bytes of value: below, librdkafka copies it into the request */
+        QUEUE_KBYTES_MIN = 8192,
         QUEUE_RECORDS_MIN = 10000,
         QUEUE_RECORDS_MAX = 100000,
         INIT_TRY_MS = 10000,
@@ -202,6 +203,8 @@ static rp_err_t make_conf(struct kafka_sink *sink, rd_kafka_conf_t **out, struct
                 rc = rp_client_set(conf, "compression.type", sink->compression, err);
         if (rc == RP_OK)
                 rc = rp_client_tune(conf, config, "linger.ms", queue_records > QUEUE_RECORDS_MIN ? 50 : 5, err);
+        if (rc == RP_OK)
+                rc = rp_client_tune(conf, config, "message.copy.max.bytes", SEND_IN_PLACE_FROM, err);
         if (rc == RP_OK)
                 rc = rp_client_tune(conf, config, "queue.buffering.max.messages", queue_records, err);
         if (rc == RP_OK)

@@ -32,8 +32,8 @@ enum {
         ANSWER = 1 << 20,      /* of a partition, at most */
         KEPT_FROM = 2048,      /* bytes of value: copying shorter ones costs less than what librdkafka keeps with them */
         KEEPING_SHARE = 1 << 20, /* from here on a batch fits in, so that keeping a message holds little else in memory */
-        SLOTS_MIN = 4,         /* partitions that are fetched at once; prefetching leaves half of them free */
-        SLOTS_MAX = 16,        /* more of small shares, as each fetch takes its time */
+        SLOTS_MIN = 4,         /* partitions that are fetched at once */
+        SLOTS_MAX = 16,        /* more of small shares, as each fetch takes its time; prefetching leaves half of them free */
         TURN_MS = 10,          /* most that is waited for another partition's slot at once */
         SLOW_MS = 1000,        /* a partition that gave nothing for so long takes no slot any more */
         READ_AGAIN_MAX = 8     /* a backlog grows rather than that each batch is fetched more often */
@@ -433,7 +433,7 @@ static bool is_sooner(const struct lane *a, const struct lane *b)
 static rp_err_t start_lanes(struct kafka_source *source, int32_t asked, struct rp_error *err)
 {
         int64_t now = rp_clock_ms();
-        int busy = 0;
+        int busy = 0, ahead = source->slots / 2 > SLOTS_MIN ? source->slots / 2 : SLOTS_MIN;
 
         for (int32_t i = 0; i < source->running_cnt; i++) {
                 const struct lane *lane = &source->lanes[source->running[i]];
@@ -447,7 +447,7 @@ static rp_err_t start_lanes(struct kafka_source *source, int32_t asked, struct r
                 for (int32_t p = 0; best != asked && p < source->base.partition_cnt; p++)
                         if (is_needy(&source->lanes[p]) && (best < 0 || is_sooner(&source->lanes[p], &source->lanes[best])))
                                 best = p;
-                if (best < 0 || (busy >= source->slots / 2 && !rp_backlog_is_empty(&source->lanes[best].backlog)))
+                if (best < 0 || (busy >= ahead && !rp_backlog_is_empty(&source->lanes[best].backlog)))
                         break;
                 rc = start_lane(source, best, err);
                 if (rc != RP_OK)
