@@ -59,7 +59,8 @@ def real_kafka():
     """
     data = tempfile.mkdtemp(prefix="keyroute-bench-")
     try:
-        start = [KAFKA, "start", "--data", data, "--config", "log.segment.delete.delay.ms=1000"]
+        start = [KAFKA, "start", "--data", data, "--config", "log.segment.delete.delay.ms=1000",
+                 "--until-exit-of", str(os.getpid())]
         bootstrap = subprocess.run(start, check=True, stdout=subprocess.PIPE, text=True).stdout
 
         def create(topic, partitions):
