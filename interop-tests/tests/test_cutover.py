@@ -8,10 +8,13 @@ from collections import Counter
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
-from records import end_offsets, java_partition, read
+from records import await_progress, end_offsets, java_partition, read
 from support import HANG_S, unique
 from test_follow import SMALL, Writer, await_lag_zero, daemons, holders, job_of  # noqa: F401  daemons is a fixture
 from test_rewrite import MERGE, SLOW, fill
+from test_rewrite_workers import PARTITIONS as WORKERS_PARTITIONS
+from test_rewrite_workers import command as workers_command
+from test_rewrite_workers import fill as fill_by_java
 
 RECORDS = 20_000
 
@@ -139,6 +142,27 @@ def test_groups_that_stand_anywhere(kafka, topic, target, repartition):
     assert even["again"] < RECORDS // 4  # a transaction's worth or so, not the whole half
     text = " ".join(repartition("cutover", *groups, source, target, "-b", kafka.bootstrap).ok().out.split())
     assert "verified: 20,000" in text.replace("20000", "20,000") and "nothing was written" in text
+
+
+def test_groups_that_stand_anywhere_behind_workers_that_went_on_after_a_kill(kafka, topic, target, repartition):
+    """A worker that finds the others' progress stored must say nothing of their partitions: it does not see where they write."""
+    source = topic("workers", partitions=WORKERS_PARTITIONS)
+    fill_by_java(kafka.bootstrap, source, RECORDS)
+    ends = Counter(r.partition for r in read(kafka.bootstrap, source))
+    groups = {unique(f"group{i}"): {p: end * (1 + (p + i) % 4) // 5 for p, end in ends.items()} for i in range(4)}
+    for group, offsets in groups.items():
+        commit(kafka.bootstrap, group, source, offsets)
+    run = workers_command(kafka, source, target, 3, *SLOW, "--throttle-records", RECORDS // 4)
+    process = repartition.start(*run)
+    await_progress(kafka.bootstrap, source, f"keyroute.{source}.{target}", RECORDS // 20, process)
+    assert process.poll() is None, "it was done before it could be killed"
+    process.kill()
+    process.wait()
+    assert repartition(*run).ok().json()["result"]["resumed"]
+    result = repartition("cutover", *groups, source, target, "-b", kafka.bootstrap, "--output", "json").ok().json()
+    source_records, target_records = read(kafka.bootstrap, source), read(kafka.bootstrap, target)
+    for group in groups:
+        assert_exact(result, group, source_records, target_records)
 
 
 # ---------------------------------------------------------------- behind a follow

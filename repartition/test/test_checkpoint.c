@@ -309,12 +309,16 @@ static void test_cutover_skips_nothing(void **unused)
                 int64_t trail[400][SOURCE_CNT];
                 unsigned random = seed;
                 int shards = 1 + (int)(seed % SHARDS), turns = 0;
+                bool is_mine[SHARDS][SOURCE_CNT];
 
                 assert_true(rp_job_fold_init(&fold, "job") && rp_progress_init(&stored, SOURCE_CNT));
                 describe(&fold, EPOCH);
                 for (int s = 0; s < shards; s++) {
                         assert_true(rp_checkpoint_log_init(&logs[s], SOURCE_CNT, TARGET_CNT, 0));
                         logs[s].epoch = EPOCH;
+                        for (int32_t p = 0; p < SOURCE_CNT; p++)
+                                is_mine[s][p] = p % shards == s;
+                        logs[s].is_mine = is_mine[s];
                         rp_checkpoint_log_restart(&logs[s], &stored, ends);
                 }
                 for (; turns < 300; turns++) {
@@ -322,11 +326,8 @@ static void test_cutover_skips_nothing(void **unused)
 
                         /* At times a producer is made anew, and at times a checkpoint is compacted away. */
                         if (rand_r(&random) % 50 == 0) {
-                                for (int32_t p = 0; p < SOURCE_CNT; p++)
-                                        if (p % shards == s)
-                                                stored.marks[p].next = played->position[p];
-                                        else
-                                                stored.marks[p].next = -1;
+                                for (int32_t p = 0; p < SOURCE_CNT; p++) /* as it is read: of all producers */
+                                        stored.marks[p].next = played->position[p];
                                 rp_checkpoint_log_restart(&logs[s], &stored, played->end);
                         }
                         play(played, &fold, &logs[s], s, shards, &random, seed % 3 == 0 && rand_r(&random) % 20 == 0);

@@ -90,11 +90,12 @@ static rp_err_t begin_disturbed(struct rp_sink *sink, struct rp_error *err)
         return begin(sink, err);
 }
 
-static rp_err_t open_worker(void *arg, int worker, struct rp_source **source, struct rp_sink **sink, struct rp_error *err)
+static rp_err_t open_worker(void *arg, int worker, const bool *is_mine, struct rp_source **source, struct rp_sink **sink,
+                            struct rp_error *err)
 {
         struct world *world = arg;
 
-        (void)err;
+        (void)is_mine, (void)err;
         *source = memory_source_new(&world->topic, NULL, (unsigned)worker);
         *sink = memory_sink_new_as(&world->cluster, worker == TROUBLED ? world->faults : NULL, worker);
         if (worker == TROUBLED && world->taken_at) {

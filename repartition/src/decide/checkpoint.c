@@ -66,7 +66,7 @@ void rp_checkpoint_log_release(struct rp_checkpoint_log *log)
 void rp_checkpoint_log_restart(struct rp_checkpoint_log *log, const struct rp_progress *stored, const int64_t *ends)
 {
         for (int32_t p = 0; p < log->source_cnt; p++)
-                log->positions[p] = p < stored->cnt ? stored->marks[p].next : -1;
+                log->positions[p] = p < stored->cnt && (!log->is_mine || log->is_mine[p]) ? stored->marks[p].next : -1;
         for (int32_t q = 0; q < log->target_cnt; q++)
                 log->ends[q] = ends[q];
         for (int32_t p = 0; p < log->source_cnt; p++)

@@ -784,6 +784,7 @@ static bool attach_store(struct kafka_sink *sink, const struct rp_kafka_sink_con
                 return false;
         sink->log.epoch = config->descriptor->since_ms;
         sink->log.topics = config->source->topics;
+        sink->log.is_mine = config->is_mine;
         for (int32_t s = 0; s < config->descriptor->source_cnt; s++)
                 if (!watch(sink, rp_kafka_source_client(config->source), config->descriptor->sources[s].topic,
                            config->descriptor->sources[s].id))

@@ -42,6 +42,8 @@ struct rp_kafka_sink_config {
         const struct rp_job_descriptor *descriptor; /* for the topic of jobs; its topics' ids, where known, are held to.
                                                        Borrowed, must outlive the sink */
         int shard;                    /* which of the job's producers this is, from 0; each has an id of its own */
+        const bool *is_mine;          /* the source's partitions that this producer copies, others copy the rest. NULL: all.
+                                         Borrowed, must outlive the sink */
         struct rp_jobs_topic *jobs;   /* without a store: the topic of jobs for what the caller itself says there. Borrowed,
                                          must outlive the sink. NULL: none */
 };

@@ -41,7 +41,8 @@ static rp_err_t fence(void *arg, int worker, struct rp_error *err)
         return rc;
 }
 
-static rp_err_t open_worker(void *arg, int worker, struct rp_source **source, struct rp_sink **sink, struct rp_error *err)
+static rp_err_t open_worker(void *arg, int worker, const bool *is_mine, struct rp_source **source, struct rp_sink **sink,
+                            struct rp_error *err)
 {
         struct crew *crew = arg;
         const struct rp_kafka_workers *job = crew->job;
@@ -67,6 +68,7 @@ static rp_err_t open_worker(void *arg, int worker, struct rp_source **source, st
                 return rp_fail(err, RP_ERR_RETRY, "topic \"%s\" has other partitions than a moment ago: run this again",
                                first->topic);
         config.source = store.source = *source;
+        config.is_mine = is_mine;
         if (config.store) {
                 config.store = &crew->stores[worker - 1];
                 rc = rp_job_store_open(config.store, &store, err);

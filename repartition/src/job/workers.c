@@ -257,7 +257,7 @@ static rp_err_t open_worker(struct team *team, int number, struct rp_error *err)
                 return rp_fail(err, RP_ERR_FATAL, "out of memory");
         for (int32_t p = number - 1; p < cnt; p += team->job->cnt)
                 worker->is_mine[p] = true;
-        return team->job->open(team->job->arg, number, &worker->source, &worker->sink, err);
+        return team->job->open(team->job->arg, number, worker->is_mine, &worker->source, &worker->sink, err);
 }
 
 static void close_worker(struct worker *worker)

@@ -26,8 +26,9 @@ struct rp_workers {
 
         /** Fences whoever may write as that worker (from 1 on). */
         rp_err_t (*fence)(void *arg, int worker, struct rp_error *err);
-        /** Opens what that worker (from 1 on) reads and writes; both the caller's to free. */
-        rp_err_t (*open)(void *arg, int worker, struct rp_source **source, struct rp_sink **sink, struct rp_error *err);
+        /** Opens what that worker (from 1 on) reads and writes; both the caller's to free. is_mine: its partitions; outlives both. */
+        rp_err_t (*open)(void *arg, int worker, const bool *is_mine, struct rp_source **source, struct rp_sink **sink,
+                         struct rp_error *err);
         void *arg;
 };
 
