@@ -3,6 +3,7 @@
 #include "cli/interrupt.h"
 #include "clock.h"
 #include "io/kafka_group.h"
+#include "io/kafka_producer.h"
 #include "io/kafka_sink.h"
 #include "io/kafka_source.h"
 #include "io/offsets.h"

@@ -1,7 +1,7 @@
 /**
  * The topic in which jobs are described, beside the target: compacted, one partition, by default "keyroute-jobs". What its
  * records say: decide/job_record.h. This file finds, makes and reads it; writing is the business of a job's own
- * transactions (io/kafka_sink.h).
+ * transactions (io/jobs_writer.h).
  */
 #ifndef RP_JOBS_TOPIC_H
 #define RP_JOBS_TOPIC_H

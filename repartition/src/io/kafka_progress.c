@@ -1,6 +1,7 @@
 #define RP_WITH_RDKAFKA
 #include "clock.h"
 #include "io/kafka_group.h"
+#include "io/kafka_producer.h"
 #include "io/kafka_sink.h"
 #include "io/kafka_source.h"
 #include "io/rights.h"

@@ -5,9 +5,7 @@
  *
  * With a topic of jobs each transaction also carries a checkpoint (decide/checkpoint.h), and the first one the job's
  * description. Before each commit both topics are asked whether they are still the ones that the job began with.
- *
- * librdkafka cannot bump a producer's epoch after each transaction (KIP-890), so after an uncertain outcome a late
- * answer could hit a later transaction of the same producer. Therefore recover() always makes a new producer.
+ * recover() always makes a new producer (kafka_producer.h says why).
  */
 #ifndef RP_KAFKA_SINK_H
 #define RP_KAFKA_SINK_H
@@ -17,9 +15,6 @@
 #include "io/job_store.h"
 #include "io/sink.h"
 #include "io/source.h"
-
-/** An open transaction is given up by the cluster after this time, and readers are held back no longer by a dead job. */
-#define RP_TRANSACTION_TIMEOUT_MS 15000
 
 struct rp_kafka_sink_config {
         const struct rp_client_config *client; /* borrowed while the sink lives */
