@@ -4,6 +4,7 @@
  */
 #define RP_WITH_RDKAFKA
 #include "io/cluster.h"
+#include "io/groups.h"
 #include "io/kafka_sink.h"
 #include "io/kafka_source.h"
 #include "io/reader.h"
@@ -331,6 +332,36 @@ static void test_coordinator_that_is_gone_does_not_hold_the_job(void **state)
         assert_int_equal(write_one("v", 1), RP_OK);
 }
 
+/*
+ * Of a coordinator's request that timed out librdkafka keeps the freed half, and uses it when the coordinator is there again
+ * (its issue 5397), which ends the process.
+ */
+static void test_group_that_could_not_be_asked_is_asked_again(void **state)
+{
+        rd_kafka_topic_partition_list_t *list = NULL;
+        struct rp_client *client;
+        rp_err_t rc;
+
+        (void)state;
+        assert_int_equal(open_source("source", PATIENT_MS), RP_OK);
+        client = rp_kafka_source_client(source);
+        rd_kafka_mock_coordinator_set(mock, "group", "watched", 2);
+        rd_kafka_mock_broker_set_down(mock, 2);
+        for (int i = 0; i < 3; i++)
+                assert_int_equal(rp_group_committed(client, "watched", "cannot ask", HASTY_MS / 3, &list, &error), RP_ERR_RETRY);
+        rd_kafka_mock_broker_set_up(mock, 2);
+        for (int i = 0; i < 20; i++) {
+                rc = rp_group_committed(client, "watched", "cannot ask", HASTY_MS, &list, &error);
+                if (list)
+                        rd_kafka_topic_partition_list_destroy(list);
+                rp_client_serve(client, 50);
+        }
+        if (rc != RP_OK)
+                fail_msg("%s", error.text);
+        rd_kafka_mock_broker_set_down(mock, 2); /* with a question on its way the client is closed */
+        assert_int_equal(rp_group_committed(client, "watched", "cannot ask", HASTY_MS / 3, &list, &error), RP_ERR_RETRY);
+}
+
 /* Trouble is sat out with librdkafka's own pauses, shortened here. */
 static const char *const quick[] = { "retry.backoff.ms=10", "fetch.error.backoff.ms=10", "reconnect.backoff.ms=10",
                                      "reconnect.backoff.max.ms=50" };
@@ -398,6 +429,7 @@ int main(void)
                 test(test_record_longer_than_the_queue),
                 test(test_record_longer_than_the_queue_of_the_user),
                 cmocka_unit_test_setup_teardown(test_coordinator_that_is_gone_does_not_hold_the_job, set_up_two, tear_down),
+                cmocka_unit_test_setup_teardown(test_group_that_could_not_be_asked_is_asked_again, set_up_two, tear_down),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,31 +8,38 @@
 
 struct rp_group_lag {
         struct rp_client client; /* first: it is the opaque of librdkafka's callbacks */
+        const struct rp_client_config *config;
 };
 
-rp_err_t rp_group_lag_new(struct rp_group_lag **lag, const struct rp_client_config *config, struct rp_error *err)
+static rp_err_t open_client(struct rp_group_lag *lag, struct rp_error *err)
 {
-        rd_kafka_conf_t *conf = rp_client_conf(config, err);
+        rd_kafka_conf_t *conf = rp_client_conf(lag->config, err);
         rp_err_t rc;
 
-        *lag = NULL;
         if (!conf)
                 return err->code;
-        *lag = calloc(1, sizeof(**lag));
-        if (!*lag) {
-                rd_kafka_conf_destroy(conf);
-                return rp_fail(err, RP_ERR_FATAL, "out of memory");
-        }
         /* A consumer, for its isolation level: an offset list then ends where a committed reader's records do. */
         rc = rp_client_set(conf, "isolation.level", "read_committed", err);
         if (rc == RP_OK)
-                rc = rp_client_open(&(*lag)->client, RD_KAFKA_CONSUMER, conf, err);
+                return rp_client_open(&lag->client, RD_KAFKA_CONSUMER, conf, err);
+        rd_kafka_conf_destroy(conf);
+        return rc;
+}
+
+rp_err_t rp_group_lag_new(struct rp_group_lag **out, const struct rp_client_config *config, struct rp_error *err)
+{
+        struct rp_group_lag *lag = calloc(1, sizeof(*lag));
+        rp_err_t rc;
+
+        *out = NULL;
+        if (!lag)
+                return rp_fail(err, RP_ERR_FATAL, "out of memory");
+        lag->config = config;
+        rc = open_client(lag, err);
+        if (rc == RP_OK)
+                *out = lag;
         else
-                rd_kafka_conf_destroy(conf);
-        if (rc != RP_OK) {
-                free(*lag);
-                *lag = NULL;
-        }
+                free(lag);
         return rc;
 }
 
@@ -42,9 +49,15 @@ static rd_kafka_topic_partition_list_t *committed(struct rp_group_lag *lag, cons
 {
         rd_kafka_topic_partition_list_t *list, *all;
 
-        rp_client_needs(&lag->client, RP_RESOURCE_GROUP, "Describe", group);
-        if (rp_group_committed(&lag->client, group, "cannot ask for the offsets of group", timeout_ms, &all, err) != RP_OK)
+        if (!lag->client.rk && open_client(lag, err) != RP_OK)
                 return NULL;
+        rp_client_needs(&lag->client, RP_RESOURCE_GROUP, "Describe", group);
+        if (rp_group_committed(&lag->client, group, "cannot ask for the offsets of group", timeout_ms, &all, err) != RP_OK) {
+                /* While brokers are away, for days perhaps, questions that nobody waits for must not pile up in it. */
+                if (err->code == RP_ERR_RETRY)
+                        rp_client_close(&lag->client);
+                return NULL;
+        }
         list = rd_kafka_topic_partition_list_new(all->cnt);
         for (int i = 0; i < all->cnt; i++)
                 if (all->elems[i].offset >= 0 && !all->elems[i].err && (!topic || !strcmp(all->elems[i].topic, topic)))

@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TRY_MS = 10000 };
+enum {
+        TRY_MS = 10000,
+        REQUEST_MS = 3600000 /* the longest that librdkafka allows */
+};
 
 /* Sends one request. Its event is the caller's; NULL with *err. */
 struct request {
@@ -32,17 +35,29 @@ static rp_err_t judge(const struct request *request, rd_kafka_resp_err_t kerr, c
         return err->code;
 }
 
-static rd_kafka_event_t *ask(const struct request *request, rd_kafka_queue_t **queue, int timeout_ms, struct rp_error *err)
+/*
+ * When such a request times out while its coordinator is away, librdkafka, whatever its version, frees half of it and uses that
+ * as soon as the coordinator is back, which ends the process by an assertion (in rd_kafka_enq_once_del_source_return; its pull
+ * request 5397). One that has not timed out by then is sent, and its answer, when nobody waits for it any more, dropped.
+ */
+rd_kafka_AdminOptions_t *rp_group_request_options(struct rp_client *client, rd_kafka_admin_op_t op)
 {
-        rd_kafka_AdminOptions_t *options = rd_kafka_AdminOptions_new(request->client->rk, RD_KAFKA_ADMIN_OP_ANY);
-        rd_kafka_event_t *event;
+        rd_kafka_AdminOptions_t *options = rd_kafka_AdminOptions_new(client->rk, op);
         char text[128];
 
-        rd_kafka_AdminOptions_set_request_timeout(options, timeout_ms, text, sizeof(text));
+        rd_kafka_AdminOptions_set_request_timeout(options, REQUEST_MS, text, sizeof(text));
+        return options;
+}
+
+static rd_kafka_event_t *ask(const struct request *request, rd_kafka_queue_t **queue, int timeout_ms, struct rp_error *err)
+{
+        rd_kafka_AdminOptions_t *options = rp_group_request_options(request->client, RD_KAFKA_ADMIN_OP_ANY);
+        rd_kafka_event_t *event;
+
         *queue = rd_kafka_queue_new(request->client->rk);
         request->send(request, options, *queue);
         rd_kafka_AdminOptions_destroy(options);
-        event = rd_kafka_queue_poll(*queue, timeout_ms + 1000);
+        event = rd_kafka_queue_poll(*queue, timeout_ms);
         if (event && !rd_kafka_event_error(event))
                 return event;
         judge(request, event ? rd_kafka_event_error(event) : RD_KAFKA_RESP_ERR__TIMED_OUT, NULL, err);

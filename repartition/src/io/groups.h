@@ -33,6 +33,12 @@ rp_err_t rp_group_offsets(struct rp_client *client, const char *name, const char
 
 #ifdef RP_WITH_RDKAFKA
 /**
+ * Options for a request to a group's coordinator, the caller's. It does not time out: wait for its event as long as you like, and
+ * then leave it.
+ */
+rd_kafka_AdminOptions_t *rp_group_request_options(struct rp_client *client, rd_kafka_admin_op_t op);
+
+/**
  * What the group has committed up to now, in all its topics; what a transaction that is open would change is not waited for.
  * Asks once.
  * @param what  for messages, such as "cannot read the offsets of group"

@@ -1,19 +1,15 @@
 #define RP_WITH_RDKAFKA
 #include "io/rights.h"
 
+#include "io/groups.h"
 #include "io/newer.h"
 
-static rd_kafka_AdminOptions_t *make_options(struct rp_client *client, int timeout_ms)
+static void include_rights(rd_kafka_AdminOptions_t *options)
 {
-        rd_kafka_AdminOptions_t *options = rd_kafka_AdminOptions_new(client->rk, RD_KAFKA_ADMIN_OP_ANY);
-        rd_kafka_error_t *kerr;
-        char text[128];
+        rd_kafka_error_t *kerr = rd_kafka_AdminOptions_set_include_authorized_operations(options, 1);
 
-        rd_kafka_AdminOptions_set_request_timeout(options, timeout_ms, text, sizeof(text));
-        kerr = rd_kafka_AdminOptions_set_include_authorized_operations(options, 1);
         if (kerr)
                 rd_kafka_error_destroy(kerr);
-        return options;
 }
 
 /*
@@ -54,13 +50,16 @@ void rp_rights_begin(struct rp_denials *denials)
 static void ask_topic(struct rp_client *client, const char *topic, int timeout_ms, struct rp_denials *denials)
 {
         rd_kafka_TopicCollection_t *topics = rd_kafka_TopicCollection_of_topic_names(&topic, 1);
-        rd_kafka_AdminOptions_t *options = make_options(client, timeout_ms);
+        rd_kafka_AdminOptions_t *options = rd_kafka_AdminOptions_new(client->rk, RD_KAFKA_ADMIN_OP_ANY);
         rd_kafka_queue_t *queue = rd_kafka_queue_new(client->rk);
         rd_kafka_event_t *event;
         const rd_kafka_AclOperation_t *allowed = NULL;
         rd_kafka_resp_err_t kerr = RD_KAFKA_RESP_ERR_NO_ERROR;
         size_t cnt = 0;
+        char text[128];
 
+        rd_kafka_AdminOptions_set_request_timeout(options, timeout_ms, text, sizeof(text));
+        include_rights(options);
         rd_kafka_DescribeTopics(client->rk, topics, options, queue);
         event = rd_kafka_queue_poll(queue, timeout_ms + 1000);
         if (event && !rd_kafka_event_error(event)) {
@@ -84,15 +83,16 @@ static void ask_topic(struct rp_client *client, const char *topic, int timeout_m
 
 static void ask_group(struct rp_client *client, const char *group, int timeout_ms, struct rp_denials *denials)
 {
-        rd_kafka_AdminOptions_t *options = make_options(client, timeout_ms);
+        rd_kafka_AdminOptions_t *options = rp_group_request_options(client, RD_KAFKA_ADMIN_OP_ANY);
         rd_kafka_queue_t *queue = rd_kafka_queue_new(client->rk);
         rd_kafka_event_t *event;
         const rd_kafka_AclOperation_t *allowed = NULL;
         rd_kafka_resp_err_t kerr = RD_KAFKA_RESP_ERR_NO_ERROR;
         size_t cnt = 0;
 
+        include_rights(options);
         rd_kafka_DescribeConsumerGroups(client->rk, &group, 1, options, queue);
-        event = rd_kafka_queue_poll(queue, timeout_ms + 1000);
+        event = rd_kafka_queue_poll(queue, timeout_ms);
         if (event && !rd_kafka_event_error(event)) {
                 const rd_kafka_ConsumerGroupDescription_t **found = rd_kafka_DescribeConsumerGroups_result_groups(
                         rd_kafka_event_DescribeConsumerGroups_result(event), &cnt);
@@ -123,17 +123,15 @@ void rp_rights_ask_group(struct rp_client *client, const char *group, int timeou
 
 rd_kafka_resp_err_t rp_rights_group_error(struct rp_client *client, int timeout_ms)
 {
-        rd_kafka_AdminOptions_t *options = rd_kafka_AdminOptions_new(client->rk, RD_KAFKA_ADMIN_OP_DESCRIBECONSUMERGROUPS);
+        rd_kafka_AdminOptions_t *options = rp_group_request_options(client, RD_KAFKA_ADMIN_OP_DESCRIBECONSUMERGROUPS);
         rd_kafka_queue_t *queue = rd_kafka_queue_new(client->rk);
         const char *group = client->needs[RP_RESOURCE_GROUP].name;
         rd_kafka_resp_err_t kerr;
         rd_kafka_event_t *event;
-        char text[64];
         size_t cnt = 0;
 
-        rd_kafka_AdminOptions_set_request_timeout(options, timeout_ms, text, sizeof(text));
         rd_kafka_DescribeConsumerGroups(client->rk, &group, 1, options, queue);
-        event = rd_kafka_queue_poll(queue, timeout_ms + 1000);
+        event = rd_kafka_queue_poll(queue, timeout_ms);
         kerr = event ? rd_kafka_event_error(event) : RD_KAFKA_RESP_ERR__TIMED_OUT;
         if (!kerr) {
                 const rd_kafka_ConsumerGroupDescription_t **found = rd_kafka_DescribeConsumerGroups_result_groups(
