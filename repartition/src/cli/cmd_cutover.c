@@ -5,8 +5,8 @@
 #include "cli/interrupt.h"
 #include "cli/source_names.h"
 #include "clock.h"
+#include "decide/job_name.h"
 #include "io/file.h"
-#include "job/prepare.h"
 #include "report/progress.h"
 #include "report/text.h"
 #include "topic_name.h"
@@ -271,7 +271,7 @@ static int run_with_rule(const struct args *args, char **operands, int cnt, cons
                         .tick = on_tick, .waits = args->common.quiet ? NULL : on_wait, .arg = &line,
                 };
 
-                rp_job_default_name(job, sizeof(job), label, last);
+                rp_rewrite_default_name(job, sizeof(job), label, last);
                 if (args->verified_file && !(config.verified = rp_file_text(args->verified_file, &len, &err)))
                         return rp_die("cutover", &err);
                 code = cut_over(args, &config, &line);

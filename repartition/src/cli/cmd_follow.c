@@ -2,10 +2,10 @@
 #include "cli/command.h"
 #include "cli/follow_run.h"
 #include "cli/interrupt.h"
+#include "decide/job_name.h"
 #include "decide/library.h"
 #include "decide/preflight.h"
 #include "decide/repair_pass.h"
-#include "job/prepare.h"
 #include "moment.h"
 #include "report/wrap.h"
 #include "topic_name.h"
@@ -189,7 +189,7 @@ static int run(void *raw, char **operands, int operand_cnt)
         gethostname(host, sizeof(host) - 1);
         snprintf(by, sizeof(by), "host %s, process %ld", host, (long)getpid());
         rp_follow_default_name(job, sizeof(job), config.source, config.target);
-        rp_job_default_name(rewrite_job, sizeof(rewrite_job), config.source, config.target ? config.target : "");
+        rp_rewrite_default_name(rewrite_job, sizeof(rewrite_job), config.source, config.target ? config.target : "");
         if (check_library(args, &err) != RP_OK || check(args, &config, policy, &err) != RP_OK ||
             read_include(args, &session.include, &err) != RP_OK ||
             rp_client_config_read(&client, args->client.config_file, args->client.properties.items,

@@ -4,6 +4,7 @@
 #include "cli/neighbour.h"
 #include "cli/repair_print.h"
 #include "clock.h"
+#include "decide/job_name.h"
 #include "decide/repair_pass.h"
 #include "io/kafka_sink.h"
 #include "io/kafka_source.h"
@@ -373,7 +374,7 @@ static int run(void *raw, char **operands, int operand_cnt)
         int code;
 
         (void)operand_cnt;
-        snprintf(job, sizeof(job), "keyroute.repair.%s", operands[0]);
+        rp_repair_default_name(job, sizeof(job), operands[0]);
         *result = (struct rp_repair_result){ .topic = operands[0], .job = args->job ? args->job : job,
                                              .facts = &session.preparation.facts, .findings = &session.findings,
                                              .report = &session.report, .job_option = args->job };

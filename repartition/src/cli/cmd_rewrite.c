@@ -6,6 +6,7 @@
 #include "cli/rewrite_print.h"
 #include "cli/source_names.h"
 #include "clock.h"
+#include "decide/job_name.h"
 #include "decide/lead.h"
 #include "decide/note.h"
 #include "io/kafka_sink.h"
@@ -399,7 +400,7 @@ static int run_job(const struct args *args, const struct rp_prepare_config *shar
         if (rc != RP_OK)
                 return die(args, &config, &err);
         config.source = label;
-        rp_job_default_name(job, sizeof(job), label, target);
+        rp_rewrite_default_name(job, sizeof(job), label, target);
         config.job = args->job ? args->job : job;
         config.partition_cnt = args->partitions ? (int32_t)args->partitions : kr_rule_partitions(config.rule);
         if (!config.partition_cnt)

@@ -5,7 +5,7 @@
 #include "cli/source_names.h"
 #include "cli/verify_print.h"
 #include "clock.h"
-#include "job/prepare.h"
+#include "decide/job_name.h"
 #include "job/verify_topics.h"
 #include "report/progress.h"
 
@@ -154,7 +154,7 @@ static int run(void *raw, char **operands, int operand_cnt)
                 kr_policy_free(policy);
                 return rp_die("verify", &err);
         }
-        rp_job_default_name(job, sizeof(job), label, config.target);
+        rp_rewrite_default_name(job, sizeof(job), label, config.target);
         /* A state may hold as much as --max-memory allows, and takes a moment to be written. */
         rp_interrupt_watch(args->state ? RP_GRACE_WRITING_S : RP_GRACE_READING_S);
         if (args->partitions && config.source_cnt > 1) {

@@ -19,11 +19,6 @@ enum {
         SECOND_LOOK_MS = 2000 /* between what one commit makes visible in several places */
 };
 
-void rp_follow_default_name(char *out, size_t size, const char *source, const char *target)
-{
-        snprintf(out, size, "keyroute.follow.%s%s%s", source, target ? "." : "", target ? target : "");
-}
-
 const char *rp_follow_from_text(const struct rp_follow_note *note, char *out, size_t size)
 {
         static const char *const names[] = { "earliest", "latest", "", "rewrite" };

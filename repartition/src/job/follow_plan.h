@@ -62,9 +62,6 @@ rp_err_t rp_follow_plan_begin_at(const struct rp_follow_plan *plan, struct rp_gr
 
 void rp_follow_plan_release(struct rp_follow_plan *plan);
 
-/** The group's name, unless the user names another. @param target  NULL: in place */
-void rp_follow_default_name(char *out, size_t size, const char *source, const char *target);
-
 /** "earliest", "latest", "rewrite", or the time. @returns out. */
 const char *rp_follow_from_text(const struct rp_follow_note *note, char *out, size_t size);
 

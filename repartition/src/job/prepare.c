@@ -2,6 +2,7 @@
 
 #include "clock.h"
 #include "crash.h"
+#include "decide/job_name.h"
 #include "decide/lead.h"
 #include "io/kafka_group.h"
 #include "io/kafka_sink.h"
@@ -10,7 +11,6 @@
 #include "io/reader.h"
 #include "io/topic_ids.h"
 #include "job/continuity.h"
-#include "job/follow_plan.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,11 +21,6 @@ enum {
         STABLE_MS = 20000,
         ADMIN_MS = 10000
 };
-
-void rp_job_default_name(char *out, size_t size, const char *source, const char *target)
-{
-        snprintf(out, size, "keyroute.%s.%s", source, target);
-}
 
 /* ---- settings --------------------------------------------------------------------------------------------------- */
 

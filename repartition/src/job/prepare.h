@@ -87,10 +87,4 @@ rp_err_t rp_derive_settings(struct rp_settings *to, const struct rp_settings *fr
 /** Whether the source's reader sees any record: aborted and control records do not count. Reads up to the first one. */
 rp_err_t rp_source_has_records(struct rp_source *source, bool *found, struct rp_error *err);
 
-/**
- * The name under which a rewrite keeps its progress, unless the user names another.
- * @param source  of several, what they are called together
- */
-void rp_job_default_name(char *out, size_t size, const char *source, const char *target);
-
 #endif

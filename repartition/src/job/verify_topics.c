@@ -1,12 +1,11 @@
 #include "job/verify_topics.h"
 
 #include "decide/followed.h"
+#include "decide/job_name.h"
 #include "io/cluster.h"
 #include "io/kafka_sink.h"
 #include "io/kafka_source.h"
 #include "io/topic_ids.h"
-#include "job/follow_plan.h"
-#include "job/prepare.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -100,7 +99,7 @@ static rp_err_t find_jobs(struct rp_verify_topics *topics, char *rewrite, size_t
         char name[600];
         rp_err_t rc;
 
-        rp_job_default_name(rewrite, size, config->source, config->target);
+        rp_rewrite_default_name(rewrite, size, config->source, config->target);
         rp_follow_default_name(name, sizeof(name), config->source, config->target);
         if (config->source_cnt == 1 && !strcmp(config->job, rewrite))
                 return open_followed(topics, name, err);
