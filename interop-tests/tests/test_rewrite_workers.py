@@ -1,5 +1,6 @@
 """rewrite --workers on a real Kafka: the same outcome as with one, however many there were in the run before."""
 
+import signal
 import time
 
 import pytest
@@ -87,6 +88,27 @@ def test_of_two_runs_one_is_fenced_whatever_their_workers(kafka, topic, target, 
     repartition(*command(kafka, source, target, second, "--take-over")).ok()
     _, err = process.communicate(timeout=120)
     assert process.returncode == 4 and b"another run of this job" in err, err
+    assert_image(kafka, source, target)
+
+
+def test_one_that_slept_does_not_go_on_beside_many(kafka, topic, target, repartition):
+    """Its id fences none of theirs, and its look at the progress sees nothing of theirs before they commit: their note tells."""
+    source, job = topic("sleeper", partitions=PARTITIONS), unique("sleeper-job")
+    fill(kafka.bootstrap, source, 60_000)
+    slow = (*SLOW, "--throttle-records", 5000, "--job", job)
+    sleeper = repartition.start(*command(kafka, source, target, 1, *slow, "-X", "transaction.timeout.ms=3000",
+                                         "-X", "message.timeout.ms=2000"), stdout=-1, stderr=-1)
+    await_progress(kafka.bootstrap, source, job, 1000, sleeper)
+    sleeper.send_signal(signal.SIGSTOP)
+    time.sleep(4)  # so that being fenced may as well mean that its transaction was open for too long
+    many = repartition.start(*command(kafka, source, target, 3, *slow, "--take-over"), stdout=-1, stderr=-1)
+    await_progress(kafka.bootstrap, target, job, -1, many)  # their note stands beside an offset of the target
+    many.kill()
+    many.communicate(timeout=60)
+    sleeper.send_signal(signal.SIGCONT)
+    _, err = sleeper.communicate(timeout=120)
+    assert sleeper.returncode == 4 and b"another run of this job" in err, err
+    repartition(*command(kafka, source, target, 3, "--job", job, "--take-over")).ok()
     assert_image(kafka, source, target)
 
 

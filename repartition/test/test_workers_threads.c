@@ -71,6 +71,7 @@ static void take_over(struct world *world)
                 rp_progress_set(&world->lead.progress, 0, 0, "{\"workers\":1,\"run\":\"other\",\"by\":\"host/2\"}");
         pthread_mutex_unlock(&world->lead.lock);
         pthread_mutex_lock(&world->cluster.lock);
+        world->cluster.epoch++; /* a single worker's id is the lead's */
         for (int id = 1; id < MEMORY_IDS; id++)
                 world->cluster.epochs[id]++;
         world->commits_then = world->cluster.commits;
@@ -90,6 +91,15 @@ static rp_err_t begin_disturbed(struct rp_sink *sink, struct rp_error *err)
         return begin(sink, err);
 }
 
+static void disturb(struct world *world, struct rp_sink *sink)
+{
+        taken = world;
+        disturbing = *sink->ops;
+        begin = disturbing.begin;
+        disturbing.begin = begin_disturbed;
+        sink->ops = &disturbing;
+}
+
 static rp_err_t open_worker(void *arg, int worker, const bool *is_mine, struct rp_source **source, struct rp_sink **sink,
                             struct rp_error *err)
 {
@@ -98,13 +108,8 @@ static rp_err_t open_worker(void *arg, int worker, const bool *is_mine, struct r
         (void)is_mine, (void)err;
         *source = memory_source_new(&world->topic, NULL, (unsigned)worker);
         *sink = memory_sink_new_as(&world->cluster, worker == TROUBLED ? world->faults : NULL, worker);
-        if (worker == TROUBLED && world->taken_at) {
-                taken = world;
-                disturbing = *(*sink)->ops;
-                begin = disturbing.begin;
-                disturbing.begin = begin_disturbed;
-                (*sink)->ops = &disturbing;
-        }
+        if (worker == TROUBLED && world->taken_at)
+                disturb(world, *sink);
         return RP_OK;
 }
 
@@ -125,7 +130,9 @@ static rp_err_t run(struct world *world, int workers)
 
         if (workers == 1) {
                 rewrite.source = memory_source_new(&world->topic, NULL, 1);
-                rewrite.sink = memory_sink_new(&world->cluster, NULL);
+                rewrite.sink = memory_sink_new(&world->cluster, world->faults);
+                if (world->taken_at)
+                        disturb(world, rewrite.sink);
         }
         rc = rp_workers_run(&job, &report, &error);
         if (workers == 1) {
@@ -217,16 +224,17 @@ static void test_survive_each_fault_of_one(void **state)
 static void test_none_goes_on_after_a_take_over(void **state)
 {
         (void)state;
-        for (unsigned variant = 0; variant < 4; variant++)
+        for (unsigned variant = 0; variant < 6; variant++)
                 for (unsigned at = 1; at < 8; at++) {
                         struct faults faults = { .kind = FAULT_LOST, .code = RP_ERR_RETRY };
                         struct world world;
+                        bool is_alone = variant >= 4; /* it would fence the other run before that could write its name */
 
                         set_up_world(&world);
                         world.taken_at = at;
-                        world.names_itself = variant & 1;
-                        world.faults = variant & 2 ? &faults : NULL;
-                        assert_int_equal(run(&world, WORKERS), RP_ERR_FENCED);
+                        world.names_itself = variant & 1 || is_alone;
+                        world.faults = variant & 2 || variant == 5 ? &faults : NULL;
+                        assert_int_equal(run(&world, is_alone ? 1 : WORKERS), RP_ERR_FENCED);
                         assert_non_null(strstr(error.text, "another run"));
                         assert_int_equal(world.begun, at);
                         assert_int_equal(world.cluster.commits, world.commits_then);

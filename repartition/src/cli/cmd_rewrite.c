@@ -213,8 +213,15 @@ static rp_err_t copy(const struct args *args, const struct rp_prepare_config *co
         };
         struct rp_kafka_workers crew = { .rewrite = &rewrite, .sink = &sink_config, .source_client = config->client,
                                          .memory_bytes = args->max_memory, .jobs_topic = config->jobs_topic };
+        struct rp_kafka_alone alone = { .client = rp_jobs_topic_client(preparation->store.target), .job = config->job,
+                                        .target = config->target, .lead_run = preparation->lead_run,
+                                        .timeout_ms = config->timeout_ms };
         rp_err_t rc = take_lease(args, config, preparation, telling, err);
 
+        if (rp_jobs_topic_is_possible(preparation->store.target)) { /* else the cluster keeps no groups, where a lead is noted */
+                rewrite.confirm = rp_kafka_alone_confirm;
+                rewrite.confirm_arg = &alone;
+        }
         if (rc == RP_OK)
                 rc = rp_kafka_sink_new(&rewrite.sink, &sink_config, err);
         crew.cnt = args->workers < preparation->source->partition_cnt ? (int)args->workers

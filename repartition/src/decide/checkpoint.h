@@ -45,8 +45,8 @@ struct rp_checkpoint_log {
         int64_t *told_positions, *told_ends; /* as of the last checkpoint */
         struct rp_anchor *anchors;           /* by source partition */
         const struct rp_topics *topics;      /* of the source, NULL: one. The caller's to set; borrowed */
-        const bool *is_mine;                 /* by source partition, NULL: all. The others are another producer's, whose records
-                                                come to lie where this one's ends know nothing of. The caller's to set; borrowed */
+        const bool *is_mine;                 /* by source partition, NULL: all. Where another producer's records come to lie
+                                                is not known here. The caller's to set; borrowed */
         int64_t epoch;                       /* of the job, see struct rp_job_descriptor; the caller's to set */
         int64_t seq;                         /* of the next checkpoint */
         int since_full;                      /* deltas since; -1: the next one must be full */

@@ -1,5 +1,6 @@
 #include "decide/copy.h"
 
+#include "decide/lead.h"
 #include "decide/note.h"
 #include "decide/pass.h"
 #include "decide/target.h"
@@ -312,14 +313,7 @@ static struct rp_copy_action end_fenced(struct rp_copy *copy, const struct rp_ma
 {
         struct rp_note *note = malloc(sizeof(*note));
 
-        if (note && foreign && rp_note_parse(note, foreign->note))
-                rp_fail(&copy->error, RP_ERR_FENCED,
-                        "fenced: another run of this job has taken over (%s). Nothing that this run left open will be seen; "
-                        "let the other one finish", note->by);
-        else
-                rp_fail(&copy->error, RP_ERR_FENCED,
-                        "fenced: another run of this job has taken over. Nothing that this run left open will be seen; look "
-                        "for a second repartition with the same --job, and let one of them finish");
+        rp_lead_fail_fenced(&copy->error, note && foreign && rp_note_parse(note, foreign->note) ? note->by : NULL);
         free(note);
         return end(copy, RP_ERR_FENCED);
 }

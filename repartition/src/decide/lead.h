@@ -7,6 +7,7 @@
 #define RP_LEAD_H
 
 #include "decide/note.h"
+#include "error.h"
 
 enum { RP_LEAD_RUN_SIZE = 40, RP_WORKERS_MAX = 256 };
 
@@ -21,5 +22,8 @@ char *rp_lead_note_print(const struct rp_lead_note *note);
 
 /** @returns false when the text (or NULL) is no such note. */
 bool rp_lead_note_parse(struct rp_lead_note *note, const char *text);
+
+/** @returns RP_ERR_FENCED, with *err saying who holds the job now. @param by  of that run's note; NULL: not known */
+rp_err_t rp_lead_fail_fenced(struct rp_error *err, const char *by);
 
 #endif

@@ -1,9 +1,12 @@
 #include "job/kafka_workers.h"
 
+#include "decide/lead.h"
+#include "io/kafka_group.h"
 #include "io/kafka_source.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct crew {
         const struct rp_kafka_workers *job;
@@ -74,6 +77,21 @@ static rp_err_t open_worker(void *arg, int worker, const bool *is_mine, struct r
                 rc = rp_job_store_open(config.store, &store, err);
         }
         return rc == RP_OK ? open_sink(worker, config, sink, err) : rc;
+}
+
+rp_err_t rp_kafka_alone_confirm(void *arg, struct rp_error *err)
+{
+        const struct rp_kafka_alone *alone = arg;
+        struct rp_progress progress = { 0 };
+        struct rp_lead_note note;
+        rp_err_t rc = rp_progress_init(&progress, 1) ? RP_OK : rp_fail(err, RP_ERR_FATAL, "out of memory");
+
+        if (rc == RP_OK)
+                rc = rp_kafka_group_peek(alone->client, alone->job, "Read", alone->target, NULL, &progress, alone->timeout_ms, err);
+        if (rc == RP_OK && rp_lead_note_parse(&note, progress.marks[0].note) && strcmp(note.run, alone->lead_run) != 0)
+                rc = rp_lead_fail_fenced(err, note.by);
+        rp_progress_release(&progress);
+        return rc;
 }
 
 rp_err_t rp_kafka_workers_run(const struct rp_kafka_workers *workers, struct rp_rewrite_report *report, struct rp_error *err)

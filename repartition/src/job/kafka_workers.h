@@ -15,6 +15,18 @@ struct rp_kafka_workers {
 };
 
 /**
+ * For a run that has one worker after one that had one, and needs no lead: what its rewrite.confirm is (job/rewrite.h). Ends it
+ * when a run of several workers has taken the lead since this one was prepared.
+ */
+struct rp_kafka_alone {
+        struct rp_client *client; /* of the target's cluster */
+        const char *job, *target;
+        const char *lead_run;     /* who had the lead; "": nobody */
+        int timeout_ms;
+};
+rp_err_t rp_kafka_alone_confirm(void *alone, struct rp_error *err);
+
+/**
  * To be used whenever this run or the one before it has more than one worker. The lead writes as offset 0 of the target's
  * partition 0, under the job's name: an offset that nobody else has a use for.
  */

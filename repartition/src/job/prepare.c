@@ -209,8 +209,10 @@ static rp_err_t look_at_target(struct rp_preparation *preparation, const struct 
                 rc = rp_fail(err, RP_ERR_FATAL, "out of memory");
         if (rc == RP_OK)
                 rc = rp_kafka_progress_now(source, config->job, &progress, config->timeout_ms, err);
-        if (rc == RP_OK && rp_lead_note_parse(&note, progress.marks[0].note))
+        if (rc == RP_OK && rp_lead_note_parse(&note, progress.marks[0].note)) {
                 preparation->former_workers = note.workers;
+                snprintf(preparation->lead_run, sizeof(preparation->lead_run), "%s", note.run);
+        }
         rp_progress_release(&progress);
         source->ops->free(source);
         return rc;

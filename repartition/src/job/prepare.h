@@ -2,6 +2,7 @@
 #ifndef RP_PREPARE_H
 #define RP_PREPARE_H
 
+#include "decide/lead.h"
 #include "decide/note.h"
 #include "decide/preflight.h"
 #include "io/client.h"
@@ -51,6 +52,7 @@ struct rp_preparation {
         bool survey_is_exact;          /* every record was looked at */
         bool is_stopped;               /* by tick */
         int former_workers;            /* of the last run that had several; 1: none had */
+        char lead_run[RP_LEAD_RUN_SIZE]; /* the run that took the lead last, see decide/lead.h; "": none has */
         uint64_t left;                 /* offsets still to copy: an upper bound of records */
         struct rp_facts facts;
         struct rp_denials denials;     /* facts.denials points here */

@@ -47,14 +47,9 @@ struct worker {
 static rp_err_t fail_fenced(const struct team *team, struct rp_error *err)
 {
         struct rp_lead_note note;
+        bool is_named = rp_lead_note_parse(&note, team->seen.marks[0].note) && strcmp(team->seen.marks[0].note, team->note);
 
-        if (rp_lead_note_parse(&note, team->seen.marks[0].note) && strcmp(team->seen.marks[0].note, team->note))
-                return rp_fail(err, RP_ERR_FENCED,
-                               "fenced: another run of this job has taken over (%s). Nothing that this run left open will be "
-                               "seen; let the other one finish", note.by);
-        return rp_fail(err, RP_ERR_FENCED,
-                       "fenced: another run of this job has taken over. Nothing that this run left open will be seen; look "
-                       "for a second repartition with the same --job, and let one of them finish");
+        return rp_lead_fail_fenced(err, is_named ? note.by : NULL);
 }
 
 static rp_err_t write_note(struct team *team, struct rp_error *err)
@@ -106,6 +101,21 @@ static rp_err_t confirm(void *arg, struct rp_error *err)
         rc = confirm_locked(worker->team, err);
         pthread_mutex_unlock(&worker->team->lead_lock);
         return rc;
+}
+
+/*
+ * A single worker has the lead's own id, which fences whoever leads, but no workers of theirs. So once it has made its producer
+ * anew, and nobody can take the lead unnoticed, it looks who has.
+ */
+static rp_err_t confirm_alone(void *arg, struct rp_error *err)
+{
+        struct team *team = arg;
+        struct rp_sink *lead = team->job->lead;
+        rp_err_t rc = RP_ERR_RETRY;
+
+        for (int i = 0; i < CONFIRMS_MAX && rc == RP_ERR_RETRY; i++)
+                rc = lead->ops->stored(lead, &team->seen, err);
+        return rc != RP_OK || is_ours(team) ? rc : fail_fenced(team, err);
 }
 
 static void name_run(struct rp_lead_note *note, const struct rp_workers *job)
@@ -286,6 +296,15 @@ static rp_err_t end_of(const struct team *team, struct rp_error *err)
         return worst->rc;
 }
 
+static rp_err_t run_alone(struct team *team, struct rp_rewrite_report *report, struct rp_error *err)
+{
+        struct rp_rewrite rewrite = *team->job->rewrite;
+
+        rewrite.confirm = confirm_alone;
+        rewrite.confirm_arg = team;
+        return rp_rewrite_run(&rewrite, report, err);
+}
+
 static rp_err_t run_team(struct team *team, struct rp_rewrite_report *report, struct rp_error *err)
 {
         int cnt = team->job->cnt, started = 0;
@@ -323,7 +342,7 @@ rp_err_t rp_workers_run(const struct rp_workers *workers, struct rp_rewrite_repo
         else
                 rc = take_lead(&team, err);
         if (rc == RP_OK && workers->cnt == 1)
-                rc = rp_rewrite_run(workers->rewrite, report, err);
+                rc = run_alone(&team, report, err);
         else if (rc == RP_OK)
                 rc = run_team(&team, report, err);
         rp_progress_release(&team.seen);

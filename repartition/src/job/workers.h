@@ -10,6 +10,8 @@
  *  - A worker that makes its producer anew (it had trouble) confirms afterwards that the run still holds the lead, by a
  *    transaction of the lead, before it believes the progress. If the lead was taken after that, the taker fences this
  *    worker's new producer, too, since it fences after it has taken the lead.
+ *  - A single worker has the lead's id. When it makes its producer anew it looks afterwards whether the lead was taken, and
+ *    ends then: it has fenced the taker, but not the taker's workers.
  */
 #ifndef RP_WORKERS_H
 #define RP_WORKERS_H
@@ -26,7 +28,10 @@ struct rp_workers {
 
         /** Fences whoever may write as that worker (from 1 on). */
         rp_err_t (*fence)(void *arg, int worker, struct rp_error *err);
-        /** Opens what that worker (from 1 on) reads and writes; both the caller's to free. is_mine: its partitions; outlives both. */
+        /**
+         * Opens what that worker (from 1 on) reads and writes; both the caller's to free.
+         * @param is_mine  its partitions; outlives both
+         */
         rp_err_t (*open)(void *arg, int worker, const bool *is_mine, struct rp_source **source, struct rp_sink **sink,
                          struct rp_error *err);
         void *arg;
