@@ -32,6 +32,8 @@ char *rp_job_descriptor_print(const struct rp_job_descriptor *descriptor)
 
         for (int32_t s = 0; root && !is_one && s < descriptor->source_cnt; s++)
                 json_array_append_new(source, end_json(&descriptor->sources[s]));
+        if (root && *descriptor->rule)
+                json_object_set_new(root, "rule", json_string(descriptor->rule));
         text = root ? json_dumps(root, JSON_COMPACT) : NULL;
 
         json_decref(root);
@@ -49,7 +51,7 @@ static bool parse_end(struct rp_job_end *end, const json_t *json)
         json_int_t partitions;
 
         if (json_unpack((json_t *)json, "{s:s, s:s, s:s, s:I}", "topic", &topic, "id", &id, "cluster", &cluster,
-                        "partitions", &partitions) != 0)
+                        "partitions", &partitions) != 0 || partitions < 0 || partitions > PARTITION_MAX)
                 return false;
         end->partition_cnt = (int32_t)partitions;
         return copy_text(end->topic, sizeof(end->topic), topic) && copy_text(end->id, sizeof(end->id), id) &&
@@ -72,25 +74,32 @@ bool rp_job_descriptor_parse(struct rp_job_descriptor *descriptor, const char *t
 {
         json_t *root = text ? json_loads(text, 0, NULL) : NULL;
         json_t *target;
-        const char *kind, *identity, *fingerprint, *by, *tool;
+        const char *kind, *identity, *fingerprint, *by, *tool, *rule = "";
         json_int_t since;
         int version;
         bool is_valid = false;
 
         *descriptor = (struct rp_job_descriptor){ 0 };
-        if (root && json_unpack(root, "{s:i, s:s, s:s, s:s, s:o, s:s, s:s, s:I}", "keyroute", &version, "kind", &kind,
+        if (root && json_unpack(root, "{s:i, s:s, s:s, s:s, s:o, s:s, s:s, s:I, s?s}", "keyroute", &version, "kind", &kind,
                                 "job", &identity, "policy", &fingerprint, "target", &target, "by", &by,
-                                "version", &tool, "since_ms", &since) == 0)
+                                "version", &tool, "since_ms", &since, "rule", &rule) == 0)
                 is_valid = version == JOB_RECORD_VERSION && copy_text(descriptor->kind, sizeof(descriptor->kind), kind) &&
                            copy_text(descriptor->identity, sizeof(descriptor->identity), identity) &&
                            copy_text(descriptor->fingerprint, sizeof(descriptor->fingerprint), fingerprint) &&
                            copy_text(descriptor->by, sizeof(descriptor->by), by) &&
                            copy_text(descriptor->version, sizeof(descriptor->version), tool) &&
+                           copy_text(descriptor->rule, sizeof(descriptor->rule), rule) &&
                            parse_sources(descriptor, root) && parse_end(&descriptor->target, target);
         if (is_valid)
                 descriptor->since_ms = since;
         json_decref(root);
         return is_valid;
+}
+
+void rp_job_descriptor_set_rule(struct rp_job_descriptor *descriptor, const kr_rule_t *rule)
+{
+        snprintf(descriptor->fingerprint, sizeof(descriptor->fingerprint), "%s", kr_rule_fingerprint(rule));
+        snprintf(descriptor->rule, sizeof(descriptor->rule), "%s", kr_rule_describe(rule));
 }
 
 static bool end_differs(const char *side, const struct rp_job_end *stored, const struct rp_job_end *now, char *out, size_t size)

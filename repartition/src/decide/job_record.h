@@ -18,6 +18,8 @@
 #include "decide/topics.h"
 #include "mark.h"
 
+#include <keyroute.h>
+
 enum { RP_CHECKPOINT_SLOTS = 4096, RP_TOPIC_ID_SIZE = 32, RP_CLUSTER_ID_SIZE = 64, RP_JOB_KEY_SIZE = 960 };
 
 /** One end of a job. */
@@ -31,7 +33,8 @@ struct rp_job_end {
 struct rp_job_descriptor {
         char kind[16];                  /* the command: rewrite, repair, ... */
         char identity[RP_NOTE_JOB_SIZE];/* see rp_job_identity() */
-        char fingerprint[80];           /* of the policy's rule */
+        char fingerprint[80];           /* of the policy's rule ... */
+        char rule[96];                  /* ... and what it is in words; "" in descriptions of earlier versions */
         struct rp_job_end sources[RP_TOPICS_MAX]; /* by name */
         int32_t source_cnt;
         struct rp_job_end target;
@@ -44,6 +47,8 @@ struct rp_job_descriptor {
 char *rp_job_descriptor_print(const struct rp_job_descriptor *descriptor);
 /** @returns false when the text is none. */
 bool rp_job_descriptor_parse(struct rp_job_descriptor *descriptor, const char *text);
+
+void rp_job_descriptor_set_rule(struct rp_job_descriptor *descriptor, const kr_rule_t *rule);
 
 /** Why a job must not go on with these ends. @returns what changed, such as "the source topic \"a\" ...", in out; false when nothing did. */
 bool rp_job_descriptor_differs(const struct rp_job_descriptor *stored, const struct rp_job_descriptor *now, char *out,

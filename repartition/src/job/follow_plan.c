@@ -200,7 +200,7 @@ static rp_err_t describe(struct rp_follow_plan *plan, const struct rp_follow_pla
         *descriptor = (struct rp_job_descriptor){ .kind = "follow", .version = KR_VERSION, .source_cnt = 1,
                                                   .since_ms = plan->note.born_ms };
         snprintf(descriptor->identity, sizeof(descriptor->identity), "%s", plan->note.job);
-        snprintf(descriptor->fingerprint, sizeof(descriptor->fingerprint), "%s", kr_rule_fingerprint(config->rule));
+        rp_job_descriptor_set_rule(descriptor, config->rule);
         snprintf(descriptor->by, sizeof(descriptor->by), "%s", config->by);
         rc = rp_job_end_fill(&descriptor->sources[0], client, config->source, cluster, plan->source->partition_cnt, true,
                              config->timeout_ms, err);

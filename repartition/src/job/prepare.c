@@ -349,7 +349,7 @@ static rp_err_t describe_job(struct rp_preparation *preparation, const struct rp
         *descriptor = (struct rp_job_descriptor){ .kind = "rewrite", .version = KR_VERSION, .source_cnt = config->source_cnt };
         rp_job_identity(descriptor->identity, config->source, config->target, config->partition_cnt,
                         kr_rule_fingerprint(config->rule));
-        snprintf(descriptor->fingerprint, sizeof(descriptor->fingerprint), "%s", kr_rule_fingerprint(config->rule));
+        rp_job_descriptor_set_rule(descriptor, config->rule);
         snprintf(descriptor->by, sizeof(descriptor->by), "%s", config->by);
         for (int32_t s = 0; rc == RP_OK && s < config->source_cnt; s++)
                 rc = rp_job_end_fill(&descriptor->sources[s], rp_kafka_source_client(preparation->source), config->sources[s],
