@@ -7,6 +7,7 @@ extern const struct rp_command rp_cmd_cutover;
 extern const struct rp_command rp_cmd_estimate;
 extern const struct rp_command rp_cmd_explain;
 extern const struct rp_command rp_cmd_follow;
+extern const struct rp_command rp_cmd_jobs;
 extern const struct rp_command rp_cmd_merge;
 extern const struct rp_command rp_cmd_place;
 extern const struct rp_command rp_cmd_plan;
@@ -27,6 +28,7 @@ const struct rp_command *const rp_commands[] = {
         &rp_cmd_estimate,
         &rp_cmd_explain,
         &rp_cmd_follow,
+        &rp_cmd_jobs,
         &rp_cmd_merge,
         &rp_cmd_place,
         &rp_cmd_plan,

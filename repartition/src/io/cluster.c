@@ -55,28 +55,35 @@ rp_err_t rp_cluster_topic(struct rp_client *client, const char *name, int timeou
         return RP_OK;
 }
 
-rp_err_t rp_cluster_fail_absent(struct rp_client *client, const char *name, int timeout_ms, struct rp_error *err)
+rp_err_t rp_cluster_may_see(struct rp_client *client, const char *name, int timeout_ms, struct rp_error *err)
 {
         rd_kafka_topic_t *rkt;
         const struct rd_kafka_metadata *metadata = NULL;
         rd_kafka_resp_err_t kerr;
+        rp_err_t rc = RP_OK;
 
-        rp_fail(err, RP_ERR_USAGE, "topic \"%s\" does not exist", name);
         /* Only where rights can be the reason: brokers that do not heed allow.auto.create.topics would make the topic. */
         if (!rp_client_is_secured(client))
-                return err->code;
+                return RP_OK;
         rkt = rd_kafka_topic_new(client->rk, name, NULL);
         kerr = rkt ? rd_kafka_metadata(client->rk, 0, rkt, &metadata, timeout_ms) : rd_kafka_last_error();
         if (!kerr && metadata->topic_cnt == 1)
                 kerr = metadata->topics[0].err;
         rp_client_needs(client, RP_RESOURCE_TOPIC, "Describe", name);
         if (rp_is_refused(kerr))
-                rp_fail_resp(err, client, kerr, "cannot see topic \"%s\"", name);
+                rc = rp_fail_resp(err, client, kerr, "cannot see topic \"%s\"", name);
         if (metadata)
                 rd_kafka_metadata_destroy(metadata);
         if (rkt)
                 rd_kafka_topic_destroy(rkt);
-        return err->code;
+        return rc;
+}
+
+rp_err_t rp_cluster_fail_absent(struct rp_client *client, const char *name, int timeout_ms, struct rp_error *err)
+{
+        rp_err_t rc = rp_cluster_may_see(client, name, timeout_ms, err);
+
+        return rc == RP_OK ? rp_fail(err, RP_ERR_USAGE, "topic \"%s\" does not exist", name) : rc;
 }
 
 bool rp_cluster_is_administrable(struct rp_client *client, int timeout_ms)

@@ -54,6 +54,12 @@ rp_err_t rp_cluster_find(struct rp_client *client, const char *name, int timeout
 /**
  * For a topic that rp_cluster_topic() did not find: brokers show nobody a topic that he may not describe.
  * @param client  a consumer with allow.auto.create.topics=false
+ * @returns RP_OK when it is just not there; RP_ERR_USAGE telling which right is missing.
+ */
+rp_err_t rp_cluster_may_see(struct rp_client *client, const char *name, int timeout_ms, struct rp_error *err);
+
+/**
+ * The same for who cannot do without it. @param client  likewise
  * @returns RP_ERR_USAGE (or what went wrong) with *err telling that it does not exist, or which right is missing.
  */
 rp_err_t rp_cluster_fail_absent(struct rp_client *client, const char *name, int timeout_ms, struct rp_error *err);

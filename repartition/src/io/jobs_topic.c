@@ -214,20 +214,19 @@ static rp_err_t find_range(struct rp_jobs_topic *jobs, bool waits, int timeout_m
         return rc;
 }
 
-rp_err_t rp_jobs_topic_read(struct rp_jobs_topic *jobs, struct rp_job_fold *fold, bool waits, int timeout_ms,
-                            struct rp_error *err)
+rp_err_t rp_jobs_topic_scan(struct rp_jobs_topic *jobs, const struct rp_jobs_scan *scan, int64_t *read_to, struct rp_error *err)
 {
         struct rp_kafka_source_config config = { .client = jobs->config, .topic = jobs->name, .memory_bytes = READ_BYTES,
-                                                 .timeout_ms = timeout_ms };
+                                                 .timeout_ms = scan->timeout_ms };
         struct rp_source *source = NULL;
         struct rp_reader *reader = NULL;
-        struct rp_range range = { .first = fold->read_to };
+        struct rp_range range = { .first = *read_to };
         struct rp_run run = { 0 };
         rp_err_t rc;
 
         if (!jobs->exists)
                 return RP_OK;
-        rc = find_range(jobs, waits, timeout_ms, &range, err);
+        rc = find_range(jobs, scan->waits, scan->timeout_ms, &range, err);
         if (rc != RP_OK || range.end <= range.first)
                 return rc;
         rc = rp_kafka_source_new(&source, &config, err);
@@ -237,18 +236,28 @@ rp_err_t rp_jobs_topic_read(struct rp_jobs_topic *jobs, struct rp_job_fold *fold
         rc = reader ? rp_reader_start(reader, &range, err) : rp_fail(err, RP_ERR_FATAL, "out of memory");
         while (rc == RP_OK && !run.done) {
                 rc = rp_reader_next(reader, 100, &run, err);
-                for (size_t i = 0; rc == RP_OK && i < run.cnt; i++) {
-                        const struct rp_record *rec = &run.records[i];
-
-                        if (!rp_job_fold_add(fold, rec->key, rec->key_len, rec->value, rec->value_len))
+                for (size_t i = 0; rc == RP_OK && i < run.cnt; i++)
+                        if (!scan->take(scan->arg, &run.records[i]))
                                 rc = rp_fail(err, RP_ERR_FATAL, "out of memory");
-                }
         }
         if (rc == RP_OK)
-                fold->read_to = range.end;
+                *read_to = range.end;
         rp_reader_free(reader);
         source->ops->free(source);
         return rc;
+}
+
+static bool fold_in(void *arg, const struct rp_record *rec)
+{
+        return rp_job_fold_add(arg, rec->key, rec->key_len, rec->value, rec->value_len);
+}
+
+rp_err_t rp_jobs_topic_read(struct rp_jobs_topic *jobs, struct rp_job_fold *fold, bool waits, int timeout_ms,
+                            struct rp_error *err)
+{
+        const struct rp_jobs_scan scan = { .waits = waits, .timeout_ms = timeout_ms, .take = fold_in, .arg = fold };
+
+        return rp_jobs_topic_scan(jobs, &scan, &fold->read_to, err);
 }
 
 rp_err_t rp_jobs_topic_ends_of(struct rp_jobs_topic *jobs, const char *topic, int32_t cnt, int timeout_ms, int64_t *ends,

@@ -8,6 +8,7 @@
 
 #include "decide/job_record.h"
 #include "io/client.h"
+#include "record.h"
 
 #define RP_JOBS_TOPIC_DEFAULT "keyroute-jobs"
 
@@ -47,6 +48,17 @@ rp_err_t rp_jobs_topic_create(struct rp_jobs_topic *jobs, int32_t replication_fa
  */
 rp_err_t rp_jobs_topic_read(struct rp_jobs_topic *jobs, struct rp_job_fold *fold, bool waits, int timeout_ms,
                             struct rp_error *err);
+
+/** How all that is committed there is read. */
+struct rp_jobs_scan {
+        bool waits;     /* as in rp_jobs_topic_read() */
+        int timeout_ms;
+        bool (*take)(void *arg, const struct rp_record *rec); /* @returns false when out of memory */
+        void *arg;
+};
+
+/** Gives every record of every job from *read_to on, which then is where the next scan begins; errors as above. */
+rp_err_t rp_jobs_topic_scan(struct rp_jobs_topic *jobs, const struct rp_jobs_scan *scan, int64_t *read_to, struct rp_error *err);
 
 /** Reading committed, where the topic's partitions end: the last stable offset. cnt elements. */
 rp_err_t rp_jobs_topic_ends_of(struct rp_jobs_topic *jobs, const char *topic, int32_t cnt, int timeout_ms, int64_t *ends,

@@ -99,6 +99,28 @@ static void describe(const struct rp_roster_entry *member, char *out, size_t siz
                 snprintf(out, size, "client \"%.60s\" at %.60s", member->client_id, member->host);
 }
 
+rp_err_t rp_lease_look(struct rp_client *client, const char *group, int timeout_ms, struct rp_lease_holders *holders,
+                       struct rp_error *err)
+{
+        struct rp_holder me = myself();
+        const struct rp_roster_entry *member;
+        struct rp_roster roster;
+        rp_holder_state_t state;
+        rp_err_t rc = rp_group_describe(client, group, "Describe", timeout_ms, &roster, err);
+
+        *holders = (struct rp_lease_holders){ 0 };
+        if (rc != RP_OK)
+                return rc;
+        member = find_holder(&roster, &me, &state);
+        if (member) {
+                holders->cnt = roster.member_cnt;
+                holders->is_certain = state == RP_HOLDER_LIVES;
+                describe(member, holders->who, sizeof(holders->who));
+        }
+        rp_roster_release(&roster);
+        return RP_OK;
+}
+
 static rp_err_t await_free(const struct rp_lease_config *config, const char *name, const struct rp_holder *me,
                            struct rp_error *err)
 {

@@ -41,6 +41,17 @@ void rp_lease_serve(struct rp_lease *lease);
 /** Leaves the group, so that the next run need not wait, and frees. NULL is allowed. */
 void rp_lease_give_back(struct rp_lease *lease);
 
+/** Who is in the group of a lease, or in any other whose members are runs of a job. */
+struct rp_lease_holders {
+        size_t cnt;      /* 0: nobody, or only processes of this machine that are gone */
+        bool is_certain; /* one of them runs on this machine; else its heartbeats were heard of not long ago */
+        char who[160];   /* the first one: host and process */
+};
+
+/** Looks without joining. RP_ERR_USAGE naming the right (Describe) that is missing. */
+rp_err_t rp_lease_look(struct rp_client *client, const char *group, int timeout_ms, struct rp_lease_holders *holders,
+                       struct rp_error *err);
+
 /** The group of a job's lease. */
 void rp_lease_group(char *out, size_t size, const char *job);
 

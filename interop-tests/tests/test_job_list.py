@@ -1,0 +1,143 @@
+"""repartition jobs on a real Kafka: it tells exactly what was done, who is at it, and what it may not see."""
+
+import signal
+import socket
+import time
+
+import pytest
+from confluent_kafka import Producer
+from records import JOBS, await_progress, end_offsets
+from support import HANG_S, Librdkafka, unique
+from test_jobs import create_topic, delete_topic
+from test_rewrite import MERGE, SLOW, fill, job_of
+from test_secure import assert_names, rights
+
+
+@pytest.fixture
+def jobs():
+    return unique("jobs")
+
+
+@pytest.fixture
+def listed(kafka, jobs, repartition):
+    """listed(*args) is what `repartition jobs` tells of the test's own topic of jobs, as a dict."""
+    return lambda *args, **more: repartition("jobs", *args, "-b", kafka.bootstrap, "--jobs-topic", jobs, "--output", "json",
+                                             **more).ok().json()
+
+
+def await_state(listed, job, state):
+    deadline = time.monotonic() + HANG_S
+    while True:
+        told = {one["job"]: one for one in listed()["jobs"]}
+        if job in told and told[job]["state"] == state:
+            return told[job]
+        assert time.monotonic() < deadline, told
+        time.sleep(0.2)
+
+
+def await_end(process, code):
+    _, err = process.communicate(timeout=HANG_S)
+    assert process.returncode == code, err
+
+
+def test_no_topic_of_jobs_is_no_error(kafka, jobs, listed, repartition):
+    assert listed() == {"command": "jobs", "jobs_topic": jobs, "exists": False, "records": 0,
+                        "unreadable": {"records": 0, "first": []}, "jobs": []}
+    assert "does not exist" in repartition("jobs", "-b", kafka.bootstrap, "--jobs-topic", jobs).ok().out
+    create_topic(kafka, jobs, 1)
+    kafka.tool("kafka-configs", "--bootstrap-server", kafka.bootstrap, "--alter", "--topic", jobs, "--add-config",
+               "cleanup.policy=compact").ok()
+    assert listed()["exists"] and listed()["jobs"] == []
+    assert "0 jobs" in repartition("jobs", "-b", kafka.bootstrap, "--jobs-topic", jobs).ok().out
+    assert jobs in repartition("jobs", "nobody", "-b", kafka.bootstrap, "--jobs-topic", jobs).ends_with(2).err
+
+
+def test_rewrites_and_follows_are_told(kafka, topic, jobs, listed, repartition):
+    source, target, behind = topic("told", partitions=6), unique("target"), unique("behind")
+    where = ("-b", kafka.bootstrap, "--jobs-topic", jobs)
+    fill(kafka.bootstrap, source, 60_000)
+    run = ("rewrite", source, target, "--partitions", 10, *where, "--execute", *MERGE)
+    killed = repartition.start(*run, *SLOW)
+    await_progress(kafka.bootstrap, source, job_of(source, target), 2000, killed)
+    running = await_state(listed, job_of(source, target), "running")
+    assert running["running"] and running["runner"] == f"host {socket.gethostname()}, process {killed.pid}"
+    killed.kill()
+    killed.wait()
+    left = await_state(listed, job_of(source, target), "unfinished")
+    progress = left["progress"]
+    assert left["running"] is False and left["runner"] is None and progress["offsets_left_in_pass"] > 0
+    assert progress["offsets_done"] + progress["offsets_left"] == 60_000
+    repartition(*run, librdkafka=Librdkafka("new")).ok()  # which knows topics' ids
+    follow = repartition.start("follow", source, behind, "--partitions", 4, *where, "--execute", stderr=-1)
+    following = await_state(listed, f"keyroute.follow.{source}.{behind}", "running")
+    assert following["kind"] == "follow" and following["waypoints"] > 0
+    await_progress(kafka.bootstrap, source, f"keyroute.follow.{source}.{behind}", 59_999, follow)
+    follow.send_signal(signal.SIGTERM)
+    await_end(follow, 128 + signal.SIGTERM)
+    stopped, rewrite = listed()["jobs"]  # by name
+    assert (stopped["state"], stopped["progress"]["offsets_left"]) == ("stopped", 0)
+    assert (rewrite["job"], rewrite["kind"], rewrite["state"]) == (job_of(source, target), "rewrite", "finished")
+    assert (rewrite["sources"], rewrite["target"]) == ([source], target)
+    assert rewrite["policy"] == repartition("rewrite", source, target, "--partitions", 10, *where, *MERGE, "--output",
+                                            "json").ok().json()["policy"]
+    assert rewrite["progress"] == {"offsets_done": 60_000, "offsets_left_in_pass": 0, "offsets_left": 0}
+    assert rewrite["began_at"] == left["began_at"] < rewrite["last_run"]["at"] <= rewrite["last_commit_at"]
+    assert rewrite["last_run"]["by"] != left["last_run"]["by"]
+    assert rewrite["checkpoints"] > left["checkpoints"] > 0 and not rewrite["unknown"]
+    assert [one["job"] for one in listed("--topic", behind)["jobs"]] == [stopped["job"]]
+    assert listed("--topic", "nowhere")["jobs"] == []
+    # One of them, with all that is known; then its target is another topic.
+    def tell_all():
+        return listed(rewrite["job"], librdkafka=Librdkafka("new"))["jobs"][0]
+
+    whole = tell_all()
+    assert (whole["sources"][0]["topic"], whole["sources"][0]["now"], whole["target"]["now"]) == (source, "same", "same")
+    assert [(r["topic"], r["partition"], r["first"], r["next"]) for r in whole["ranges"]] == [
+        (source, p, 0, end) for p, end in enumerate(end_offsets(kafka.bootstrap, source))]
+    delete_topic(kafka, target)
+    assert tell_all()["target"]["now"] == "gone"
+    create_topic(kafka, target, 10)
+    assert tell_all()["target"]["now"] == "made-anew"
+    text = " ".join(repartition("jobs", rewrite["job"], *where, librdkafka=Librdkafka("new")).ok().out.split())
+    assert f"rewrite {source} to {target} (deleted and made again since), 10 partitions" in text and "state finished" in text
+
+
+def test_damaged_records_are_named_and_hide_nothing(kafka, topic, jobs, listed, repartition):
+    source, target = topic("damaged", partitions=2), unique("target")
+    fill(kafka.bootstrap, source, 200, partitions=2)
+    run = ("rewrite", source, target, "--partitions", 3, "-b", kafka.bootstrap, "--jobs-topic", jobs, "--execute", *MERGE)
+    repartition(*run).ok()
+    job, before = job_of(source, target), listed()
+    assert before["unreadable"]["records"] == 0
+    producer = Producer({"bootstrap.servers": kafka.bootstrap})
+    for key, value in ((f"{job}|checkpoint|0.d1", b"{"), ("another", b"no json"), (b"\xff\x1b[2J", b"{}"),
+                       (f"{job}|later|1", b"{}"), *[("more", b"x")] * 20):
+        producer.produce(jobs, key=key, value=value)
+    assert producer.flush(60) == 0
+    after = listed()
+    assert after["jobs"] == before["jobs"] and after["unreadable"]["records"] == 24
+    assert [one["what"] for one in after["unreadable"]["first"][:4]] == [
+        "no checkpoint", "no description of a job", "a key that is no name", "of a kind that is not known"]
+    text = repartition("jobs", "-b", kafka.bootstrap, "--jobs-topic", jobs).ok().out
+    assert "24 records of it could not be read" in text and "\x1b" not in text and "and 16 more" in text
+
+
+def test_rights_that_are_missing_are_named(secure_kafka, repartition):
+    source, target = secure_kafka.create(unique("source"), 3), unique("target")
+    fill(secure_kafka.bootstrap, source, 300, partitions=3)
+    client, job = ("-F", secure_kafka.properties("plain-alice")), job_of(source, target)
+    secure_kafka.set_rights("alice", rights(source, target))
+    repartition("rewrite", source, target, "--partitions", 4, *client, "--execute", *MERGE).ok()
+    look = ("jobs", job, *client, "--output", "json")
+    secure_kafka.set_rights("alice", [])
+    assert_names(repartition(*look), "Describe", f'topic "{JOBS}"')
+    secure_kafka.set_rights("alice", [("Describe", "topic", JOBS)])
+    assert_names(repartition(*look), "Read", f'topic "{JOBS}"')
+    secure_kafka.set_rights("alice", [("Read", "topic", JOBS)])
+    told, = repartition(*look).ok().json()["jobs"]
+    assert (told["kind"], told["state"], told["running"]) == ("rewrite", "unknown", None)
+    assert all(any(f'Describe on group "{group}"' in text for text in told["unknown"]) for group in (job, f"{job}.lease"))
+    secure_kafka.set_rights("alice", [("Read", "topic", JOBS), ("Describe", "group", job), ("Describe", "group", f"{job}.lease"),
+                                      ("Describe", "topic", source), ("Describe", "topic", target)])
+    told, = repartition(*look).ok().json()["jobs"]
+    assert (told["state"], told["running"], told["unknown"], told["progress"]["offsets_left"]) == ("finished", False, [], 0)
