@@ -8,7 +8,6 @@
 #include "decide/cutover.h"
 #include "decide/followed.h"
 #include "decide/waypoint.h"
-#include "job/copier.h"
 #include "job/follow_record.h"
 #include "memory.h"
 

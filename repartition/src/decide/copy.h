@@ -4,7 +4,7 @@
  * single record is their own decision and no concern of this one.
  *
  * Pure: no clock, no thread, no Kafka, nothing allocated while records flow. It is a dialogue. Each step asks the loop
- * around it (job/copier.c; a simulator in tests) for one action, and the loop answers with what came of it:
+ * around it (job/copy_loop.c; a simulator in tests) for one action, and the loop answers with what came of it:
  *
  *         struct rp_copy_action action = rp_copy_begin(&copy, now_ms);
  *         while (action.what != RP_COPY_END)

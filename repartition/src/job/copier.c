@@ -13,7 +13,6 @@ struct loop {
         size_t at;               /* first record of it that is not yet dealt with */
         bool is_decided;         /* about that one; `to` says what */
         int32_t to;
-        int64_t now_ms;
         struct rp_error *err;
 };
 
@@ -56,59 +55,54 @@ static void append(struct loop *loop, struct rp_copy_answer *answer)
         }
 }
 
-/* Performs the action. */
-static struct rp_copy_answer perform(struct loop *loop, const struct rp_copy_action *action)
+static void perform(void *self, const struct rp_copy_action *action, struct rp_copy_answer *answer)
 {
+        struct loop *loop = self;
         const struct rp_copier *job = loop->job;
         struct rp_source *source = job->source;
         struct rp_sink *sink = job->sink;
         struct rp_copy *copy = &loop->copy;
-        struct rp_copy_answer answer = { .code = RP_OK, .err = loop->err };
 
         switch (action->what) {
         case RP_COPY_BOUNDS:
-                answer.code = source->ops->bounds(source, copy->bounds, loop->err);
+                answer->code = source->ops->bounds(source, copy->bounds, loop->err);
                 break;
         case RP_COPY_LOOK:
-                answer.code = sink->ops->stored(sink, &copy->seen, loop->err);
+                answer->code = sink->ops->stored(sink, &copy->seen, loop->err);
                 break;
         case RP_COPY_RECOVER:
-                answer.code = sink->ops->recover(sink, &copy->seen, loop->err);
-                if (answer.code == RP_OK && job->confirm)
-                        answer.code = job->confirm(job->confirm_arg, loop->err);
+                answer->code = sink->ops->recover(sink, &copy->seen, loop->err);
+                if (answer->code == RP_OK && job->confirm)
+                        answer->code = job->confirm(job->confirm_arg, loop->err);
                 break;
         case RP_COPY_READ:
                 loop->is_decided = false;
-                answer.code = rp_reader_start(loop->reader, copy->ranges, loop->err);
+                answer->code = rp_reader_start(loop->reader, copy->ranges, loop->err);
                 break;
         case RP_COPY_TAKE:
-                take(loop, action, &answer);
+                take(loop, action, answer);
                 break;
         case RP_COPY_BEGIN:
-                answer.code = sink->ops->begin(sink, loop->err);
+                answer->code = sink->ops->begin(sink, loop->err);
                 break;
         case RP_COPY_APPEND:
-                append(loop, &answer);
+                append(loop, answer);
                 break;
         case RP_COPY_COMMIT:
-                answer.code = sink->ops->commit(sink, action->marks, action->mark_cnt, loop->err);
+                answer->code = sink->ops->commit(sink, action->marks, action->mark_cnt, loop->err);
                 break;
         case RP_COPY_HOLD:
                 rp_clock_sleep_ms(action->wait_ms < SLICE_MS ? action->wait_ms : SLICE_MS);
                 break;
         default: /* asked for in groups only, whose loop this is not */
-                answer.code = rp_fail(loop->err, RP_ERR_FATAL, "the job cannot do this (%d)", (int)action->what);
+                answer->code = rp_fail(loop->err, RP_ERR_FATAL, "the job cannot do this (%d)", (int)action->what);
         }
-        /* While records flow, one look at the clock a run is enough. */
-        if (action->what != RP_COPY_TAKE || !answer.cnt)
-                loop->now_ms = rp_clock_ms();
-        answer.now_ms = loop->now_ms;
-        return answer;
 }
 
 /* Before the first run and between two: whoever governs the pace, and whoever may want to stop, is asked. */
-static void look_around(struct loop *loop, struct rp_copy_answer *answer)
+static void look_around(void *self, struct rp_copy_answer *answer)
 {
+        struct loop *loop = self;
         const struct rp_copier *job = loop->job;
         int64_t done, total;
 
@@ -122,43 +116,11 @@ static void look_around(struct loop *loop, struct rp_copy_answer *answer)
         answer->wants_stop = !job->tick(job->arg, &loop->copy.stats, (uint64_t)done, (uint64_t)total);
 }
 
-#ifdef RP_CRASH_POINTS
-const char *const rp_copier_crash_names[] = {
-        [RP_COPY_LOOK] = "look",     [RP_COPY_RECOVER] = "recover", [RP_COPY_BOUNDS] = "bounds",   [RP_COPY_READ] = "read",
-        [RP_COPY_TAKE] = "take",     [RP_COPY_BEGIN] = "begin",     [RP_COPY_APPEND] = "append",   [RP_COPY_COMMIT] = "commit",
-        [RP_COPY_ABORT] = "abort",   [RP_COPY_RELEASE] = "release", [RP_COPY_HOLD] = "hold",
-};
-#endif
-
-static rp_err_t run(struct loop *loop)
-{
-        const struct rp_copier *job = loop->job;
-        struct rp_copy_action action = rp_copy_begin(&loop->copy, loop->now_ms = rp_clock_ms());
-
-        for (;;) {
-                struct rp_copy_answer answer;
-
-                if (action.fate != RP_COPY_PENDING && job->settled)
-                        job->settled(job->arg, action.fate == RP_COPY_COMMITTED);
-                if (action.what == RP_COPY_END)
-                        break;
-                RP_CRASH_POINT(rp_copier_crash_names[action.what], "before");
-                answer = perform(loop, &action);
-                RP_CRASH_POINT(rp_copier_crash_names[action.what], "after");
-                if (answer.code == RP_OK && !answer.needs_transaction &&
-                    (action.what == RP_COPY_READ || action.what == RP_COPY_APPEND || action.what == RP_COPY_HOLD ||
-                     (action.what == RP_COPY_TAKE && !answer.cnt)))
-                        look_around(loop, &answer);
-                action = rp_copy_answer(&loop->copy, &answer);
-        }
-        if (loop->copy.error.code != RP_OK)
-                *loop->err = loop->copy.error;
-        return loop->copy.error.code;
-}
-
 rp_err_t rp_copier_run(const struct rp_copier *copier, struct rp_copy_stats *stats, struct rp_error *err)
 {
         struct loop loop = { .job = copier, .err = err };
+        const struct rp_copy_loop hands = { .copy = &loop.copy, .perform = perform, .look_around = look_around, .self = &loop,
+                                            .settled = copier->settled, .arg = copier->arg };
         struct rp_copy_config config = copier->config;
         rp_err_t rc;
 
@@ -170,7 +132,7 @@ rp_err_t rp_copier_run(const struct rp_copier *copier, struct rp_copy_stats *sta
         if (!loop.reader || !rp_copy_init(&loop.copy, &config))
                 rc = rp_fail(err, RP_ERR_FATAL, "out of memory for %d partitions", (int)config.partition_cnt);
         else
-                rc = run(&loop);
+                rc = rp_copy_loop_run(&hands, err);
         *stats = loop.copy.stats;
         rp_copy_release(&loop.copy);
         rp_reader_free(loop.reader);

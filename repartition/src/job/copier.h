@@ -5,16 +5,10 @@
 #ifndef RP_COPIER_H
 #define RP_COPIER_H
 
-#include "decide/copy.h"
 #include "io/reader.h"
 #include "io/sink.h"
 #include "io/source.h"
-
-/** What a job may say of a record, besides the partition of the target that it goes to. */
-enum {
-        RP_SKIP = -1,  /* it is not copied; reading goes on behind it */
-        RP_REFUSE = -2 /* the job ends with *err, and what is open is void */
-};
+#include "job/copy_loop.h"
 
 struct rp_copier {
         struct rp_source *source;
@@ -26,7 +20,7 @@ struct rp_copier {
          * What becomes of the record. Asked once for every record that is read, in reading order; after a new start,
          * records behind the stored progress come again.
          * @param err  to be filled for RP_REFUSE (RP_ERR_BAD_RECORD: it will not help to try again)
-         * @returns a partition of the target, RP_SKIP or RP_REFUSE
+         * @returns a partition of the target, RP_SKIP or RP_REFUSE (job/copy_loop.h)
          */
         int32_t (*decide)(void *arg, const struct rp_record *rec, struct rp_error *err);
 
@@ -60,10 +54,5 @@ struct rp_copier {
  *          job; otherwise what kept failing. *stats is filled in any case.
  */
 rp_err_t rp_copier_run(const struct rp_copier *copier, struct rp_copy_stats *stats, struct rp_error *err);
-
-#ifdef RP_CRASH_POINTS
-/** What the actions are called among the places to die at, by rp_copy_do_t; job/follow.c has the same ones. */
-extern const char *const rp_copier_crash_names[];
-#endif
 
 #endif

@@ -2,7 +2,6 @@
 
 #include "clock.h"
 #include "crash.h"
-#include "job/copier.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +24,7 @@ struct loop {
         struct rp_follow_partition *partitions;
         int32_t partition_cap;
         struct rp_follow_status status;
-        int64_t now_ms, looked_ms;
+        int64_t looked_ms;
         struct rp_error *err;
         struct rp_error stop; /* why tick() stopped us */
 };
@@ -208,51 +207,46 @@ static rp_err_t commit(struct loop *loop, const struct rp_copy_action *action)
         return sink->ops->commit(sink, loop->marks, action->mark_cnt, loop->err);
 }
 
-static struct rp_copy_answer perform(struct loop *loop, const struct rp_copy_action *action)
+static void perform(void *self, const struct rp_copy_action *action, struct rp_copy_answer *answer)
 {
+        struct loop *loop = self;
         struct rp_group *group = loop->job->group;
         struct rp_sink *sink = loop->job->sink;
-        struct rp_copy_answer answer = { .code = RP_OK, .err = loop->err };
 
         switch (action->what) {
         case RP_COPY_LOOK:
-                answer.code = sink->ops->stored(sink, &loop->copy.seen, loop->err);
+                answer->code = sink->ops->stored(sink, &loop->copy.seen, loop->err);
                 break;
         case RP_COPY_RECOVER:
-                answer.code = sink->ops->recover(sink, &loop->copy.seen, loop->err);
+                answer->code = sink->ops->recover(sink, &loop->copy.seen, loop->err);
                 break;
         case RP_COPY_READ:
-                answer.code = start(loop);
+                answer->code = start(loop);
                 break;
         case RP_COPY_TAKE:
-                take(loop, action, &answer);
+                take(loop, action, answer);
                 break;
         case RP_COPY_BEGIN:
-                answer.code = begin(loop);
+                answer->code = begin(loop);
                 break;
         case RP_COPY_APPEND:
-                append(loop, &answer);
+                append(loop, answer);
                 break;
         case RP_COPY_COMMIT:
-                answer.code = commit(loop, action);
+                answer->code = commit(loop, action);
                 break;
         case RP_COPY_ABORT:
-                answer.code = sink->ops->abort(sink, loop->err);
+                answer->code = sink->ops->abort(sink, loop->err);
                 break;
         case RP_COPY_RELEASE:
-                answer.code = group->ops->give(group, loop->err);
+                answer->code = group->ops->give(group, loop->err);
                 break;
         case RP_COPY_HOLD:
-                hold(loop, action, &answer);
+                hold(loop, action, answer);
                 break;
         default: /* asked for in passes only */
-                answer.code = rp_fail(loop->err, RP_ERR_FATAL, "a group's loop cannot do this (%d)", (int)action->what);
+                answer->code = rp_fail(loop->err, RP_ERR_FATAL, "a group's loop cannot do this (%d)", (int)action->what);
         }
-        /* While records flow, one look at the clock a run is enough. */
-        if (action->what != RP_COPY_TAKE || !answer.cnt)
-                loop->now_ms = rp_clock_ms();
-        answer.now_ms = loop->now_ms;
-        return answer;
 }
 
 /* ---- the loop ------------------------------------------------------------------------------------------------------ */
@@ -281,54 +275,23 @@ static void look_at_self(struct loop *loop)
         if (!is_known)
                 status->lag = -1;
         status->partitions = loop->partitions;
-        loop->looked_ms = loop->now_ms;
 }
 
-static void look_around(struct loop *loop, struct rp_copy_answer *answer)
+static void look_around(void *self, struct rp_copy_answer *answer)
 {
+        struct loop *loop = self;
         const struct rp_follow *job = loop->job;
 
         if (job->hold)
                 answer->hold_ms = job->hold(job->hold_arg, answer->bytes, answer->records);
         if (job->transaction_ms_now)
                 answer->transaction_ms = *job->transaction_ms_now;
-        if (loop->now_ms - loop->looked_ms >= STATUS_MS)
+        if (answer->now_ms - loop->looked_ms >= STATUS_MS) {
                 look_at_self(loop);
+                loop->looked_ms = answer->now_ms;
+        }
         if (loop->stop.code == RP_OK)
                 answer->wants_stop = !job->tick(job->arg, &loop->status, &loop->stop);
-}
-
-static bool is_between(const struct rp_copy_action *action, const struct rp_copy_answer *answer)
-{
-        return answer->code == RP_OK && !answer->needs_transaction &&
-               (action->what == RP_COPY_APPEND || action->what == RP_COPY_HOLD ||
-                (action->what == RP_COPY_TAKE && !answer->cnt));
-}
-
-static rp_err_t run(struct loop *loop)
-{
-        const struct rp_follow *job = loop->job;
-        struct rp_copy_action action = rp_copy_begin(&loop->copy, loop->now_ms = rp_clock_ms());
-
-        for (;;) {
-                struct rp_copy_answer answer;
-
-                if (action.fate != RP_COPY_PENDING && job->settled)
-                        job->settled(job->arg, action.fate == RP_COPY_COMMITTED);
-                if (action.what == RP_COPY_END)
-                        break;
-                RP_CRASH_POINT(rp_copier_crash_names[action.what], "before");
-                answer = perform(loop, &action);
-                RP_CRASH_POINT(rp_copier_crash_names[action.what], "after");
-                if (is_between(&action, &answer))
-                        look_around(loop, &answer);
-                action = rp_copy_answer(&loop->copy, &answer);
-        }
-        if (loop->copy.error.code != RP_OK)
-                *loop->err = loop->copy.error;
-        else if (loop->stop.code != RP_OK)
-                *loop->err = loop->stop;
-        return loop->copy.error.code != RP_OK ? loop->copy.error.code : loop->stop.code;
 }
 
 rp_err_t rp_follow_run(const struct rp_follow *follow, struct rp_copy_stats *stats, struct rp_error *err)
@@ -339,6 +302,8 @@ rp_err_t rp_follow_run(const struct rp_follow *follow, struct rp_copy_stats *sta
                 .transaction_ms = follow->transaction_ms, .transaction_bytes = follow->transaction_bytes,
                 .transaction_records = follow->transaction_records, .is_named = follow->is_named,
         };
+        const struct rp_copy_loop hands = { .copy = &loop.copy, .perform = perform, .look_around = look_around, .self = &loop,
+                                            .settled = follow->settled, .arg = follow->arg };
         struct rp_error ignored;
         rp_err_t rc;
 
@@ -348,7 +313,11 @@ rp_err_t rp_follow_run(const struct rp_follow *follow, struct rp_copy_stats *sta
         else
                 rc = reserve(&loop, config.partition_cnt);
         if (rc == RP_OK)
-                rc = run(&loop);
+                rc = rp_copy_loop_run(&hands, err);
+        if (rc == RP_OK && loop.stop.code != RP_OK) {
+                *err = loop.stop;
+                rc = err->code;
+        }
         if (rp_copy_is_open(&loop.copy))
                 follow->sink->ops->abort(follow->sink, &ignored); /* committed readers of the target need not wait for it */
         RP_CRASH_POINT("leave", "before");

@@ -9,9 +9,9 @@
 #ifndef RP_FOLLOW_H
 #define RP_FOLLOW_H
 
-#include "decide/copy.h"
 #include "io/group.h"
 #include "io/sink.h"
+#include "job/copy_loop.h"
 
 /** A partition that this instance holds. */
 struct rp_follow_partition {
@@ -40,7 +40,7 @@ struct rp_follow {
 
         /**
          * What becomes of a run of records of one partition, in order: verdicts[i] is a partition of the target, RP_SKIP,
-         * or RP_REFUSE (job/copier.h) with *err filled, which ends the job; nothing behind that one is looked at.
+         * or RP_REFUSE (job/copy_loop.h) with *err filled, which ends the job; nothing behind that one is looked at.
          * Asked again for records whose transaction turned out void.
          * @returns an error of its own; those that may pass are answered by a new start
          */

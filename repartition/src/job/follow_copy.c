@@ -1,7 +1,7 @@
 #include "job/follow_copy.h"
 
 #include "decide/target.h"
-#include "job/copier.h"
+#include "job/copy_loop.h"
 
 #include <inttypes.h>
 

@@ -1,7 +1,6 @@
 #include "job/follow_place.h"
 
 #include "clock.h"
-#include "job/copier.h"
 #include "job/follow_copy.h"
 
 #include <inttypes.h>

@@ -11,8 +11,8 @@
 #include "decide/tail.h"
 #include "error.h"
 #include "io/reader.h"
-#include "job/copier.h"
 #include "io/source.h"
+#include "job/copy_loop.h"
 
 #include <keyroute.h>
 
