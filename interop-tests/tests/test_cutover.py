@@ -103,6 +103,7 @@ def test_a_java_consumer_is_stopped_moved_and_goes_on(kafka, topic, target, repa
     assert "--rollback" in repartition(*run, "--execute").ends_with(2).err
     done = repartition(*run, "--execute", "--rollback", back).ok().json()
     assert done["executed"] and committed(kafka.bootstrap, group, target, 10) == row["target_offsets"]
+    repartition(*run, "--execute", "--rollback", back).ok()  # twice by mistake, while nothing was read: no harm
     after = java_run(*consume, "--topic", target).ok().out.splitlines()
     first = Counter(line.split("\t")[2] for line in before)
     second = Counter(line.split("\t")[2] for line in after)
@@ -112,8 +113,10 @@ def test_a_java_consumer_is_stopped_moved_and_goes_on(kafka, topic, target, repa
     # And back: the way back is that of the first run, whatever was done since.
     stored = json.loads(back.read_text())
     assert stored["groups"] == [{"group": group, "source_offsets": row["source_offsets"], "target_offsets": [None] * 10}]
-    repartition(*run, "--execute", "--rollback", back).ok()
-    assert json.loads(back.read_text()) == stored
+    moved = committed(kafka.bootstrap, group, target, 10)
+    late = repartition(*run, "--execute", "--rollback", back).ends_with(2).json()  # it would read all of target again
+    assert f"it has read {len(after)} records of \"{target}\" beyond these" in late["groups"][0]["refused"]
+    assert committed(kafka.bootstrap, group, target, 10) == moved and json.loads(back.read_text()) == stored
     undo = ("cutover", "--undo", back, "-b", kafka.bootstrap)
     assert "nothing was written" in repartition(*undo).ok().out
     assert committed(kafka.bootstrap, group, target, 10) != [None] * 10
@@ -338,6 +341,9 @@ def test_nothing_moves_while_topics_differ(kafka, topic, target, repartition, tm
     report.write_text(repartition("verify", source, target, "-b", kafka.bootstrap, "--output", "json").ok().out)
     taken = repartition(*run, "--verified", report, "--output", "json").ok().json()
     assert taken["verified"] and taken == {**repartition(*run, "--output", "json").ok().json(), "verdict": taken["verdict"]}
+    for path in (tmp_path, tmp_path / "none" / "back.json"):
+        broken = repartition(*run, "--execute", "--rollback", path).ends_with(2)
+        assert str(path) in broken.err and "To store these" not in broken.out and "an error ended it before" in broken.out
     fill(kafka.bootstrap, target, 10, partitions=4, start=10_000)  # somebody else writes there
     refused = repartition(*run, "--execute", "--rollback", tmp_path / "back.json").ends_with(1)
     assert "not find the topics equal" in refused.out and not (tmp_path / "back.json").exists()

@@ -154,6 +154,7 @@ static int cut_over(const struct args *args, const struct rp_cutover_config *con
                         result.is_executed = rc == RP_OK;
                 }
                 rp_rollback_release(&rollback);
+                result.is_broken = rc != RP_OK;
         }
         if (rp_is_json(&args->common))
                 rp_cutover_print_json(&result, stdout);
@@ -172,10 +173,9 @@ static int cut_over(const struct args *args, const struct rp_cutover_config *con
 static int reprocess(const struct args *args, const struct rp_reprocess_config *config, struct rp_progress_line *line)
 {
         struct rp_reprocess_plan plan;
+        struct rp_cutover_result result = { 0 };
         struct rp_rollback rollback = { 0 };
-        const char *written = NULL;
         struct rp_error err;
-        size_t done = 0;
         int code = RP_EXIT_CLEAN;
         rp_err_t rc;
 
@@ -194,15 +194,17 @@ static int reprocess(const struct args *args, const struct rp_reprocess_config *
                 if (rc == RP_OK)
                         rc = write_rollback(&rollback, args->rollback_file, &err);
                 if (rc == RP_OK) {
-                        written = args->rollback_file;
-                        rc = rp_reprocess_execute(&plan, &done, &err);
+                        result.rollback_file = args->rollback_file;
+                        rc = rp_reprocess_execute(&plan, &result.done, &err);
+                        result.is_executed = rc == RP_OK;
                 }
                 rp_rollback_release(&rollback);
+                result.is_broken = rc != RP_OK;
         }
         if (rp_is_json(&args->common))
-                rp_reprocess_print_json(&plan, written && rc == RP_OK, written, stdout);
+                rp_reprocess_print_json(&plan, &result, stdout);
         else
-                rp_reprocess_print_text(&plan, written && rc == RP_OK, written, stdout);
+                rp_reprocess_print_text(&plan, &result, stdout);
         if (rc != RP_OK)
                 code = rp_die("cutover", &err);
         else if (plan.refusal_cnt)
@@ -221,7 +223,8 @@ static rp_err_t check_usage(const struct args *args, int cnt, struct rp_error *e
         if (args->undo_file)
                 return RP_OK;
         if (cnt < (args->reprocess ? 1 : 3))
-                return rp_fail(err, RP_ERR_USAGE, args->reprocess ? "expected [GROUP...] TOPIC" : "expected GROUP... SRC DST");
+                return rp_fail(err, RP_ERR_USAGE, "expected %s, got %d operand%s: repartition cutover --help tells more",
+                               args->reprocess ? "[GROUP...] TOPIC" : "GROUP... SRC DST", cnt, cnt == 1 ? "" : "s");
         if (args->execute && !args->rollback_file)
                 return rp_fail(err, RP_ERR_USAGE, "--execute needs --rollback FILE, for the way back");
         if (args->reprocess && args->execute && cnt < 2)

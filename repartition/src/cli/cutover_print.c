@@ -6,6 +6,16 @@
 
 #include <inttypes.h>
 
+/* An error in the middle must not read like a plan: some groups may have been moved. */
+static void print_broken(const struct rp_cutover_result *result, size_t group_cnt, FILE *out)
+{
+        if (result->rollback_file)
+                fprintf(out, "%zu of %zu groups were moved, then an error ended it. The same command goes on with the others\n",
+                        result->done, group_cnt);
+        else
+                fputs("nothing was written: an error ended it before\n", out);
+}
+
 static void print_rollback(const char *file, FILE *out)
 {
         if (file)
@@ -63,6 +73,8 @@ void rp_cutover_print_text(const struct rp_cutover_result *result, FILE *out)
         if (result->is_executed)
                 fprintf(out, "%zu of %zu groups now go on in \"%s\": start their consumers there\n", result->done, plan->row_cnt,
                         config->target);
+        else if (result->is_broken)
+                print_broken(result, plan->row_cnt, out);
         else if (plan->refusal_cnt || !plan->is_verified)
                 fputs("nothing was written, and --execute would write nothing either: see above\n", out);
         else
@@ -129,7 +141,7 @@ void rp_cutover_print_json(const struct rp_cutover_result *result, FILE *out)
 
 /* ---- after a repair in place --------------------------------------------------------------------------------------------- */
 
-void rp_reprocess_print_text(const struct rp_reprocess_plan *plan, bool is_executed, const char *rollback_file, FILE *out)
+void rp_reprocess_print_text(const struct rp_reprocess_plan *plan, const struct rp_cutover_result *result, FILE *out)
 {
         int32_t cnt = plan->source->partition_cnt;
         struct rp_table *table = rp_table_new("rrrr");
@@ -167,16 +179,18 @@ void rp_reprocess_print_text(const struct rp_reprocess_plan *plan, bool is_execu
                 }
         }
         fputc('\n', out);
-        if (is_executed)
+        if (result->is_executed)
                 fputs("the groups were put back: start their consumers\n", out);
+        else if (result->is_broken)
+                print_broken(result, plan->row_cnt, out);
         else if (plan->refusal_cnt)
                 fputs("nothing was written, and --execute would write nothing either: see above\n", out);
         else if (plan->row_cnt)
                 fputs("nothing was written. To put the groups back: the same command with --execute --rollback FILE\n", out);
-        print_rollback(rollback_file, out);
+        print_rollback(result->rollback_file, out);
 }
 
-void rp_reprocess_print_json(const struct rp_reprocess_plan *plan, bool is_executed, const char *rollback_file, FILE *out)
+void rp_reprocess_print_json(const struct rp_reprocess_plan *plan, const struct rp_cutover_result *result, FILE *out)
 {
         int32_t cnt = plan->source->partition_cnt;
         json_t *groups = json_array();
@@ -193,8 +207,8 @@ void rp_reprocess_print_json(const struct rp_reprocess_plan *plan, bool is_execu
                                                         "again_at_most", (json_int_t)row->again));
         }
         json_object_set_new(root, "groups", groups);
-        json_object_set_new(root, "executed", json_boolean(is_executed));
-        json_object_set_new(root, "rollback_file", text_or_null(rollback_file));
+        json_object_set_new(root, "executed", json_boolean(result->is_executed));
+        json_object_set_new(root, "rollback_file", text_or_null(result->rollback_file));
         json_dumpf(root, out, JSON_INDENT(2));
         fputc('\n', out);
         json_decref(root);

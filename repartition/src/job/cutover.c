@@ -339,6 +339,34 @@ static rp_err_t clip_starts(struct rp_cutover_plan *plan, struct rp_cutover_row 
         return rc;
 }
 
+/*
+ * A group that was moved before and has read on would be put back, and see all that once more: that is not what somebody
+ * means who gives the same command twice.
+ */
+static rp_err_t check_not_beyond(struct rp_cutover_plan *plan, struct rp_cutover_row *row, struct rp_error *err)
+{
+        const struct rp_verify_topics *topics = &plan->session->topics;
+        struct rp_range *between = calloc((size_t)plan->target_cnt + 1, sizeof(*between));
+        uint64_t beyond = 0;
+        rp_err_t rc = between ? RP_OK : out_of_memory(err);
+
+        for (int32_t q = 0; rc == RP_OK && q < plan->target_cnt; q++) {
+                int64_t before = row->target_before[q], end = topics->target_bounds[q].end;
+
+                between[q] = (struct rp_range){ row->starts[q], before < end ? before : end };
+        }
+        if (rc == RP_OK)
+                beyond = width(between, plan->target_cnt);
+        if (rc == RP_OK && beyond && beyond <= COUNT_MAX) /* it may be nothing but the marks of transactions */
+                rc = count(plan, topics->target, between, &beyond, err);
+        if (rc == RP_OK && beyond && !plan->is_stopped)
+                refuse(plan, row, "it was moved already: it has read %" PRIu64 " record%s of \"%s\" beyond these offsets, and would "
+                       "see them again. Start its consumers there; or take the former cutover back first (--undo FILE)", beyond,
+                       beyond == 1 ? "" : "s", plan->session->config->target);
+        free(between);
+        return rc;
+}
+
 /* How things are now is a checkpoint as well: whoever has read all that is copied goes on at the ends. */
 static rp_err_t find_starts(struct rp_cutover_plan *plan, struct rp_cutover_group *groups, struct rp_error *err)
 {
@@ -419,6 +447,8 @@ static rp_err_t compute(struct rp_cutover_plan *plan, struct rp_error *err)
 
                 row->from_beginning = groups[g].from_beginning;
                 rc = clip_starts(plan, row, err);
+                if (rc == RP_OK && !*row->refusal)
+                        rc = check_not_beyond(plan, row, err);
                 if (rc == RP_OK && !*row->refusal)
                         rc = count_again(plan, row, groups[g].positions, err);
         }
