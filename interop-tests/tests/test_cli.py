@@ -407,6 +407,18 @@ def test_a_name_that_no_topic_can_have(repartition, command):
         assert f'"{name}" cannot be a topic\'s name: {why}; Kafka\'s names are 1 to 249 of' in done.err, name
 
 
+@pytest.mark.parametrize("command, why", [
+    ("rewrite orders __consumer_offsets --partitions 50", "is Kafka's own topic"), ("repair __consumer_offsets", "is Kafka's own"),
+    ("follow __transaction_state", "is Kafka's own"), ("follow orders __share_group_state --partitions 50", "is Kafka's own"),
+    ("rewrite orders keyroute-jobs --partitions 1", "is the topic of jobs"),
+    ("rewrite orders mine --partitions 1 --jobs-topic mine", "is the topic of jobs"),
+    ("follow orders keyroute-jobs --partitions 1", "is the topic of jobs"), ("follow keyroute-jobs orders", "more to follow")])
+def test_what_jobs_may_not_write(repartition, command, why):
+    """Said before a broker is asked: it would refuse some of them as if a right were missing, and take the others."""
+    done = repartition(*command.split(), "-b", "127.0.0.1:1").ends_with(2)
+    assert why in done.err and "administrator" not in done.err
+
+
 def test_a_topic_does_not_prove_itself(repartition):
     done = repartition("verify", "orders", "orders", "-b", "127.0.0.1:1").ends_with(2)
     assert 'source and target are both "orders"' in done.err

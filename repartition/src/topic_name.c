@@ -46,3 +46,22 @@ rp_err_t rp_topic_names_check(const char *const *names, size_t cnt, struct rp_er
                         return err->code;
         return RP_OK;
 }
+
+rp_err_t rp_topic_check_writable(const char *name, const char *jobs_topic, struct rp_error *err)
+{
+        static const char *const own[] = { "__consumer_offsets", "__transaction_state", "__share_group_state" };
+
+        for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
+                if (!strcmp(name, own[i]))
+                        return rp_fail(err, RP_ERR_USAGE, "\"%s\" is Kafka's own topic, which brokers alone write: name one of yours",
+                                       name);
+        if (rp_topic_is_of_jobs(name, jobs_topic))
+                return rp_fail(err, RP_ERR_USAGE, "\"%s\" is the topic of jobs, where they keep their progress: name another "
+                               "topic, or another --jobs-topic", name);
+        return RP_OK;
+}
+
+bool rp_topic_is_of_jobs(const char *name, const char *jobs_topic)
+{
+        return jobs_topic && strcmp(jobs_topic, "none") && !strcmp(name, jobs_topic);
+}

@@ -36,11 +36,23 @@ static void test_the_first_that_is_none_is_named(void **state)
                             "A-Z 0-9 . _ -");
 }
 
+static void test_none_is_no_topic_of_jobs(void **state)
+{
+        struct rp_error err;
+
+        (void)state;
+        assert_int_equal(rp_topic_check_writable("jobs", "jobs", &err), RP_ERR_USAGE);
+        assert_int_equal(rp_topic_check_writable("jobs2", "jobs", &err), RP_OK);
+        assert_int_equal(rp_topic_check_writable("none", "none", &err), RP_OK);
+        assert_int_equal(rp_topic_check_writable("__mine", NULL, &err), RP_OK);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_names_of_topics),
                 cmocka_unit_test(test_the_first_that_is_none_is_named),
+                cmocka_unit_test(test_none_is_no_topic_of_jobs),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -90,6 +90,11 @@ static rp_err_t check(const struct args *args, struct rp_follow_plan_config *con
 
         if (rp_topic_name_check(source, err) != RP_OK || (target && rp_topic_name_check(target, err) != RP_OK))
                 return err->code;
+        /* Nor may it follow the topic of jobs: each transaction leaves records there, which would make the next one. */
+        if (rp_topic_check_writable(target ? target : source, args->jobs_topic, err) != RP_OK)
+                return err->code;
+        if (rp_topic_is_of_jobs(source, args->jobs_topic))
+                return rp_fail(err, RP_ERR_USAGE, "\"%s\" is the topic of jobs: to follow it would give it more to follow", source);
         if (!target && (args->partitions || args->replication_factor || args->settings.cnt))
                 return rp_fail(err, RP_ERR_USAGE, "--partitions, --replication-factor and --config are for creating DST, and in "
                                "place there is none");

@@ -388,7 +388,8 @@ static int run(void *raw, char **operands, int operand_cnt)
                         args->include ? "--include" : "--mark");
                 return rp_die("repair", &err);
         }
-        if (rp_topic_name_check(operands[0], &err) != RP_OK || !(policy = rp_policy_from_args(&args->policy, &err)))
+        if (rp_topic_name_check(operands[0], &err) != RP_OK || rp_topic_check_writable(operands[0], NULL, &err) != RP_OK ||
+            !(policy = rp_policy_from_args(&args->policy, &err)))
                 return rp_die("repair", &err);
         if (args->policy.policy_file || args->policy.hash) {
                 result->policy_option = args->policy.policy_file ? "--policy" : "--hash";

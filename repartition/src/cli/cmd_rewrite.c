@@ -15,6 +15,7 @@
 #include "job/kafka_workers.h"
 #include "report/progress.h"
 #include "report/wrap.h"
+#include "topic_name.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -402,6 +403,8 @@ static int run_job(const struct args *args, const struct rp_prepare_config *shar
         rc = rp_sources_name(sources, source_cnt, target, rp_client_args_have_sides(&args->client),
                              "rewrite copies into another topic, or another cluster", names, label, &err);
         config.sources = names;
+        if (rc == RP_OK)
+                rc = rp_topic_check_writable(target, args->jobs_topic, &err);
         if (rc == RP_OK)
                 rc = rp_sources_rule(policy, args->policy.policy_file, names, source_cnt, target, &config.rule, &err);
         if (rc != RP_OK)

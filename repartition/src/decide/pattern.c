@@ -1,5 +1,7 @@
 #include "decide/pattern.h"
 
+#include "topic_name.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,7 +48,7 @@ rp_pattern_verdict_t rp_pattern_judge(const struct rp_pattern *pattern, const ch
         /* The longest of the leftmost matches is the whole name, if the whole name matches. */
         if (regexec(&pattern->regex, name, 1, &match, 0) || match.rm_so || (size_t)match.rm_eo != strlen(name))
                 return RP_PATTERN_OTHER;
-        if (!strncmp(name, "__", 2) || !strcmp(name, pattern->jobs_topic))
+        if (!strncmp(name, "__", 2) || rp_topic_is_of_jobs(name, pattern->jobs_topic))
                 return RP_PATTERN_INTERNAL;
         return looks_like_target(pattern, name) ? RP_PATTERN_TARGET : RP_PATTERN_TAKEN;
 }
