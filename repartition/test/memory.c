@@ -103,6 +103,17 @@ void memory_topic_add(struct memory_topic *topic, int32_t partition, const struc
         log_push(&topic->logs[partition], record_copy(rec), partition, gap);
 }
 
+void memory_topic_remove(struct memory_topic *topic, int32_t partition, int64_t offset)
+{
+        struct memory_log *log = &topic->logs[partition];
+
+        for (size_t i = 0; i < log->cnt; i++)
+                if (log->records[i].offset == offset) {
+                        record_release(&log->records[i]);
+                        memmove(&log->records[i], &log->records[i + 1], (--log->cnt - i) * sizeof(*log->records));
+                }
+}
+
 /* ---- source ----------------------------------------------------------------------------------------------------- */
 
 struct memory_source {
@@ -400,7 +411,7 @@ static rp_err_t locked_abort(struct rp_sink *base, struct rp_error *err)
 }
 
 static const struct rp_sink_ops memory_sink_ops = { locked_stored, locked_recover, locked_begin, locked_append,
-                                                    locked_commit, locked_abort, sink_free, NULL };
+                                                    locked_commit, locked_abort, sink_free, NULL, NULL };
 
 struct rp_sink *memory_sink_new_as(struct memory_cluster *cluster, struct faults *faults, int id)
 {

@@ -48,6 +48,9 @@ void memory_topic_release(struct memory_topic *topic);
 /** Appends a copy at the log's end plus gap (a compacted record or a control record); headers are copied as well. */
 void memory_topic_add(struct memory_topic *topic, int32_t partition, const struct rp_record *rec, int64_t gap);
 
+/** Takes the record at that offset away, as an abort or compaction does for committed readers. */
+void memory_topic_remove(struct memory_topic *topic, int32_t partition, int64_t offset);
+
 /** A source over the topic; gives batches of changing sizes, and at times nothing. seed makes it repeatable. */
 struct rp_source *memory_source_new(const struct memory_topic *topic, struct faults *faults, unsigned seed);
 

@@ -327,6 +327,11 @@ static rp_err_t sink_abort(struct rp_sink *base, struct rp_error *err)
         return rp_kafka_producer_abort(&sink->producer, sink->producer.config.timeout_ms, err);
 }
 
+static rp_err_t sink_flush(struct rp_sink *base, struct rp_error *err)
+{
+        return rp_kafka_producer_flush(&self(base)->producer, err);
+}
+
 static void sink_free(struct rp_sink *base)
 {
         struct kafka_sink *sink = self(base);
@@ -356,6 +361,7 @@ static const struct rp_sink_ops kafka_sink_ops = {
         .commit = sink_commit,
         .abort = sink_abort,
         .free = sink_free,
+        .flush = sink_flush,
 };
 
 rp_err_t rp_kafka_sink_check_count(struct rp_sink *base, int timeout_ms, int32_t wanted, const char *job, const char *advice,

@@ -47,6 +47,12 @@ struct rp_sink_ops {
          * said. May be NULL, which is the same.
          */
         rp_err_t (*say)(struct rp_sink *sink, const char *key, const char *text, struct rp_error *err);
+
+        /**
+         * Waits until everything appended lies in the target's log, if not to be read committed yet: whatever anybody writes
+         * from then on lies behind it. After an error only recover() helps. NULL: append() has put it there.
+         */
+        rp_err_t (*flush)(struct rp_sink *sink, struct rp_error *err);
 };
 
 struct rp_sink {

@@ -215,7 +215,7 @@ static rp_err_t sink_begin(struct rp_sink *base, struct rp_error *err)
         return RP_OK; /* the real one is begun by the commit */
 }
 
-/* Begins a transaction with what is held and has not been overtaken. */
+/* Begins a transaction with what is held and has not been overtaken. It lies in the log then, for the look that follows. */
 static rp_err_t write_held(struct repair_sink *sink, struct rp_error *err)
 {
         struct rp_sink *inner = sink->config.inner;
@@ -234,7 +234,7 @@ static rp_err_t write_held(struct repair_sink *sink, struct rp_error *err)
                 sink->tried++;
                 sink->tried_bytes += held->rec.key_len + held->rec.value_len;
         }
-        return rc;
+        return rc == RP_OK && sink->tried && inner->ops->flush ? inner->ops->flush(inner, err) : rc;
 }
 
 static rp_err_t try_commit(struct repair_sink *sink, const struct rp_mark *marks, size_t cnt, struct rp_error *err)
@@ -309,7 +309,7 @@ static void sink_free(struct rp_sink *base)
 }
 
 static const struct rp_sink_ops repair_sink_ops = { sink_stored, sink_recover, sink_begin, sink_append,
-                                                    sink_commit, sink_abort, sink_free, NULL };
+                                                    sink_commit, sink_abort, sink_free, NULL, NULL };
 
 struct rp_sink *rp_repair_sink_new(const struct rp_repair_sink_config *config)
 {

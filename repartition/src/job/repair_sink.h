@@ -2,8 +2,8 @@
  * The way out of a repair: an rp_sink around another one. It gives the records the form that a repair gives them, and holds
  * them back until the commit; then it looks at what was written to the topic since it was judged, leaves out what has
  * become stale, and writes and commits the rest in one short transaction. Before it commits it looks once more, and begins
- * again without what was overtaken in between. What arrives between that last look and the commit, some milliseconds
- * later, cannot be seen: Kafka has no conditional write.
+ * again without what was overtaken in between. That last look comes when the copies have their places in the log: what arrives
+ * after it lies behind them, as it should.
  */
 #ifndef RP_REPAIR_SINK_H
 #define RP_REPAIR_SINK_H
