@@ -189,6 +189,26 @@ static rp_err_t write_one(const char *value, size_t len)
         return rc;
 }
 
+/* The request may still arrive, and end a later transaction of this producer in its middle. */
+static void test_an_abort_that_was_told_by_a_second_answer_is_uncertain(void **state)
+{
+        static const struct rp_record rec = { .partition = 2, .offset = 41, .key = "", .value = "v", .value_len = 1 };
+
+        (void)state;
+        open_sink(PATIENT_MS);
+        for (int i = 0; i < 2; i++) {
+                if (i)
+                        rd_kafka_mock_push_request_errors(mock, END_TXN, 1, RD_KAFKA_RESP_ERR__TRANSPORT);
+                assert_int_equal(sink->ops->begin(sink, &error), RP_OK);
+                assert_int_equal(sink->ops->append(sink, &rec, 1, &error), RP_OK);
+                assert_int_equal(sink->ops->flush(sink, &error), RP_OK); /* else there is nothing for the cluster to end */
+                assert_int_equal(sink->ops->abort(sink, &error), i ? RP_ERR_ABORT_BATCH : RP_OK);
+        }
+        assert_non_null(strstr(error.text, "never answered"));
+        assert_int_equal(sink->ops->recover(sink, &progress, &error), RP_OK);
+        assert_int_equal(write_one("v", 1), RP_OK);
+}
+
 static void test_writes_what_it_was_given(void **state)
 {
         struct rp_kafka_source_config wanted = { .client = &config, .topic = "target", .headers = true,
@@ -418,6 +438,7 @@ int main(void)
                 test(test_missing_topic_is_not_made),
                 test(test_silent_broker_is_waited_for_and_told),
                 test(test_deleted_records_are_a_gap),
+                test(test_an_abort_that_was_told_by_a_second_answer_is_uncertain),
                 test(test_writes_what_it_was_given),
                 test(test_fenced),
                 test(test_commit_that_must_abort),

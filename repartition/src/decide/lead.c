@@ -34,8 +34,8 @@ rp_err_t rp_lead_fail_fenced(struct rp_error *err, const char *by)
 {
         if (by)
                 return rp_fail(err, RP_ERR_FENCED,
-                               "fenced: another run of this job has taken over (%s). Nothing that this run left open will be seen; "
-                               "let the other one finish", by);
+                               "fenced: another run of this job has taken over (%s). Nothing that this run left open will be "
+                               "seen; let the other one finish", by);
         return rp_fail(err, RP_ERR_FENCED,
                        "fenced: another run of this job has taken over. Nothing that this run left open will be seen; look "
                        "for a second repartition with the same --job, and let one of them finish");

@@ -272,15 +272,22 @@ rp_err_t rp_kafka_producer_send_offsets(struct rp_kafka_producer *producer, rd_k
         return transact(producer, &call, "add the progress to the transaction", err);
 }
 
+/* Success told by the answer to a second request: the first may still arrive, in a later transaction. */
+static rp_err_t check_answered(struct rp_kafka_producer *producer, struct rp_error *err)
+{
+        if (!rp_unanswered_count(producer->unanswered))
+                return RP_OK;
+        return rp_fail(err, RP_ERR_ABORT_BATCH, "a request about the transaction was never answered%s%s",
+                       *producer->client.trouble ? ": " : "", producer->client.trouble);
+}
+
 rp_err_t rp_kafka_producer_commit(struct rp_kafka_producer *producer, struct rp_error *err)
 {
         struct rp_transact_call call = { RP_TRANSACT_COMMIT, producer->config.timeout_ms, NULL, NULL };
         rp_err_t rc = transact(producer, &call, "commit the transaction", err);
 
-        /* Success told by the answer to a second request: the first may still arrive, in a later transaction. */
-        if (rc == RP_OK && rp_unanswered_count(producer->unanswered))
-                rc = rp_fail(err, RP_ERR_ABORT_BATCH, "a request about the transaction was never answered%s%s",
-                             *producer->client.trouble ? ": " : "", producer->client.trouble);
+        if (rc == RP_OK)
+                rc = check_answered(producer, err);
         if (rc == RP_OK)
                 producer->is_open = false;
         return rc;
@@ -291,6 +298,8 @@ rp_err_t rp_kafka_producer_abort(struct rp_kafka_producer *producer, int timeout
         struct rp_transact_call call = { RP_TRANSACT_ABORT, timeout_ms, NULL, NULL };
         rp_err_t rc = transact(producer, &call, "abort the transaction", err);
 
+        if (rc == RP_OK)
+                rc = check_answered(producer, err);
         if (rc != RP_OK)
                 return rp_kafka_producer_judge(producer, rc, err);
         rp_client_serve(&producer->client, 0); /* the reports of records that were purged */
