@@ -27,10 +27,10 @@ def main(bootstrap, user):
     everything = AclBindingFilter(ResourceType.ANY, None, ResourcePatternType.ANY, principal, None, AclOperation.ANY,
                                   AclPermissionType.ANY)
     has = set(admin.describe_acls(everything).result())
-    for binding in has - wanted:
-        single = AclBindingFilter(binding.restype, binding.name, binding.resource_pattern_type, principal, "*",
-                                  binding.operation, binding.permission_type)
-        for done in admin.delete_acls([single]).values():
+    stale = [AclBindingFilter(b.restype, b.name, b.resource_pattern_type, principal, "*", b.operation, b.permission_type)
+             for b in has - wanted]
+    if stale:
+        for done in admin.delete_acls(stale).values():
             done.result()
     fresh = list(wanted - has)
     if fresh:

@@ -7,11 +7,13 @@ import json
 import signal
 import subprocess
 import time
+from types import SimpleNamespace
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from records import JOBS, end_offsets, java_partition, read, stored_progress
 from support import Librdkafka, unique
+from test_follow import await_lag_zero
 
 
 # SCRAM needs librdkafka 2.6.1 since Kafka 3.8.1, so each library logs in by what it can.
@@ -142,10 +144,8 @@ def test_jobs_in_place_and_follow_get_through(secure_kafka, source, target, repa
     job.send_signal(signal.SIGTERM)
     assert job.wait(60) == 128 + signal.SIGTERM, job.stderr.read()
     job = follow(source)
-    for _ in range(5):  # key-7 is one of those that fill() misplaces
-        time.sleep(1)
-        assert job.poll() is None, job.stderr.read()
-    fill(secure_kafka, source, 40)
+    await_lag_zero(secure_kafka.bootstrap, source, mends, daemons=SimpleNamespace(running=[job]))
+    fill(secure_kafka, source, 40)  # key-7 is one of those that it misplaces
     await_records(secure_kafka, source, 341, job)
     job.send_signal(signal.SIGTERM)
     assert job.wait(60) == 128 + signal.SIGTERM, job.stderr.read()

@@ -10,6 +10,7 @@
 #include <string.h>
 
 enum {
+        FIRST_TRY_MS = 500, /* whoever may not know of the group gets no answer at all, and is asked about that only then */
         TRY_MS = 3000,
         PENDING_MS = RP_TRANSACTION_TIMEOUT_MS + 3000 /* by then the cluster has ended what a killed run left open */
 };
@@ -36,10 +37,10 @@ rp_err_t rp_kafka_progress_ask(struct rp_client *client, rd_kafka_topic_partitio
         int64_t deadline = rp_clock_ms() + timeout_ms;
         rp_err_t rc;
 
-        for (;;) {
+        for (int try_ms = FIRST_TRY_MS;; try_ms = TRY_MS) {
                 int64_t left = deadline - rp_clock_ms();
                 rd_kafka_resp_err_t kerr =
-                        rd_kafka_committed(client->rk, list, left > TRY_MS ? TRY_MS : left > 0 ? (int)left : 1);
+                        rd_kafka_committed(client->rk, list, left > try_ms ? try_ms : left > 0 ? (int)left : 1);
 
                 for (int i = 0; i < list->cnt && !kerr; i++)
                         kerr = list->elems[i].err;
