@@ -179,12 +179,10 @@ static bool apply_pairs(const json_t *pairs, const struct rp_topics *topics, int
                 const json_t *at = json_array_get(pairs, i), *number = json_array_get(pairs, i + 1);
                 int32_t index = rp_topics_place(topics, json_integer_value(at), cnt);
 
-                if (!json_is_integer(at) || !json_is_integer(number) || index < 0)
+                if (!json_is_integer(at) || !json_is_integer(number) || index < 0 ||
+                    __builtin_add_overflow(is_delta && items[index] > 0 ? items[index] : 0, json_integer_value(number),
+                                           &items[index]) || items[index] < 0)
                         return false;
-                if (is_delta && items[index] > 0)
-                        items[index] += json_integer_value(number);
-                else
-                        items[index] = json_integer_value(number);
         }
         return true;
 }
@@ -200,12 +198,18 @@ static bool apply_anchors(const json_t *list, const struct rp_topics *topics, st
                 const char *digest = json_string_value(json_array_get(list, i + 2));
                 int32_t index = rp_topics_place(topics, json_integer_value(at), cnt);
 
-                if (!json_is_integer(at) || !json_is_integer(offset) || !digest || index < 0)
+                if (!json_is_integer(at) || !json_is_integer(offset) || json_integer_value(offset) < 0 || !digest || index < 0)
                         return false;
                 anchors[index] = (struct rp_anchor){ .offset = json_integer_value(offset),
                                                      .digest = strtoull(digest, NULL, 16) };
         }
         return true;
+}
+
+/* Whoever goes on counts from the highest number that was read, so one that has no successor is none of ours. */
+static bool is_seq(json_int_t seq)
+{
+        return seq >= 0 && seq < INT64_MAX / 2;
 }
 
 static void forget(struct rp_checkpoint_state *state)
@@ -227,7 +231,7 @@ bool rp_checkpoint_state_apply(struct rp_checkpoint_state *state, const char *te
 
         if (!root || json_unpack(root, "{s:i, s:I, s:I, s:b, s:o, s:o}", "keyroute", &version, "epoch", &epoch, "seq", &seq,
                                  "full", &is_full, "source", &source, "target", &target) != 0 ||
-            version != CHECKPOINT_VERSION || epoch != state->epoch)
+            version != CHECKPOINT_VERSION || epoch != state->epoch || !is_seq(seq))
                 goto out;
         if (!is_full && (state->seq < 0 || seq != state->seq + 1))
                 goto out; /* and whatever builds upon it has a gap as well, up to the next full one */
@@ -252,7 +256,7 @@ int64_t rp_checkpoint_seq(const char *text, bool *is_full)
         json_int_t seq = -1;
         int full = 0;
 
-        if (!root || json_unpack(root, "{s:I, s:b}", "seq", &seq, "full", &full) != 0)
+        if (!root || json_unpack(root, "{s:I, s:b}", "seq", &seq, "full", &full) != 0 || !is_seq(seq))
                 seq = -1;
         *is_full = full;
         json_decref(root);

@@ -217,7 +217,7 @@ static bool add_position(struct rp_job_fold *fold, const char *rest, const char 
         if (!bar || partition < 0)
                 return true;
         root = text ? json_loads(text, 0, NULL) : NULL;
-        if (root && json_unpack(root, "{s:I, s?s}", "next", &next, "note", &note) != 0)
+        if (root && (json_unpack(root, "{s:I, s?s}", "next", &next, "note", &note) != 0 || next < 0))
                 next = -1;
         position = find_position(fold, rest, (size_t)(bar - rest), partition);
         if (!position) {

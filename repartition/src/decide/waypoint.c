@@ -76,7 +76,8 @@ static bool apply_lanes(struct rp_checkpoint_state *state, const int64_t *epochs
                 const json_t *at = json_array_get(group, i), *next = json_array_get(group, i + 1);
                 json_int_t p = json_integer_value(at);
 
-                if (!json_is_integer(at) || !json_is_integer(next) || p < 0 || p >= state->source_cnt)
+                if (!json_is_integer(at) || !json_is_integer(next) || json_integer_value(next) < 0 || p < 0 ||
+                    p >= state->source_cnt)
                         return false;
                 if (epochs[p] == epoch)
                         state->positions[p] = json_integer_value(next);
@@ -100,7 +101,7 @@ bool rp_waypoint_apply(struct rp_checkpoint_state *state, const int64_t *epochs,
         for (int32_t q = 0; is_valid && q < state->target_cnt; q++) {
                 const json_t *end = json_array_get(target, (size_t)q);
 
-                is_valid = json_is_integer(end);
+                is_valid = json_is_integer(end) && json_integer_value(end) >= 0;
                 state->ends[q] = json_integer_value(end);
         }
         json_decref(root);
