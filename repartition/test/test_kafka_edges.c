@@ -125,6 +125,23 @@ static void test_missing_topic_is_not_made(void **state)
         assert_int_equal(info.leaderless_cnt, 0);
 }
 
+/* However long it was away: what a broker that has just started does not know yet is no word about the topic. */
+static void test_broker_that_is_starting_is_given_time(void **state)
+{
+        struct rp_range ranges[PARTITIONS];
+
+        (void)state;
+        assert_int_equal(open_source("source", PATIENT_MS), RP_OK);
+        rd_kafka_mock_broker_push_request_error_rtts(mock, 1, LIST_OFFSETS, 6, RD_KAFKA_RESP_ERR_NO_ERROR, 11000,
+                                                     RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, 0,
+                                                     RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, 0,
+                                                     RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, 0,
+                                                     RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, 0,
+                                                     RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, 0);
+        if (source->ops->bounds(source, ranges, &error) != RP_OK)
+                fail_msg("%s", error.text);
+}
+
 static void test_silent_broker_is_waited_for_and_told(void **state)
 {
         size_t cnt;
@@ -436,6 +453,7 @@ int main(void)
                 test(test_reads_everything_twice),
                 test(test_passing_trouble_is_sat_out),
                 test(test_missing_topic_is_not_made),
+                test(test_broker_that_is_starting_is_given_time),
                 test(test_silent_broker_is_waited_for_and_told),
                 test(test_deleted_records_are_a_gap),
                 test(test_an_abort_that_was_told_by_a_second_answer_is_uncertain),

@@ -5,6 +5,12 @@
 
 enum { STARTING_MS = 10000 /* for so long a broker that is starting may not know a topic yet */ };
 
+static bool is_unknown(rd_kafka_resp_err_t kerr)
+{
+        return kerr == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART || kerr == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC ||
+               kerr == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION;
+}
+
 /* A client without a handle of the topic goes by the leaders that it saw first, for as long as a quarter of an hour. */
 static void refresh_leaders(struct rp_client *client)
 {
@@ -18,7 +24,8 @@ static void refresh_leaders(struct rp_client *client)
 rp_err_t rp_offsets_list(struct rp_client *client, const char *topic, int64_t time_ms, int timeout_ms,
                          rd_kafka_topic_partition_list_t *list, struct rp_error *err)
 {
-        int64_t began = rp_clock_ms(), deadline = began + timeout_ms;
+        int64_t deadline = rp_clock_ms() + timeout_ms;
+        int64_t answered_ms = 0; /* the first of these answers; 0: it did not answer, and may be starting when it does */
 
         for (;;) {
                 rd_kafka_resp_err_t kerr;
@@ -39,10 +46,12 @@ rp_err_t rp_offsets_list(struct rp_client *client, const char *topic, int64_t ti
                 rp_client_needs(client, RP_RESOURCE_TOPIC, "Describe", topic);
                 rp_client_serve(client, 100);
                 refresh_leaders(client);
+                if (!is_unknown(kerr))
+                        answered_ms = 0;
+                else if (!answered_ms)
+                        answered_ms = rp_clock_ms();
                 may_pass = rp_err_from_kafka(kerr) == RP_ERR_RETRY ||
-                           (rp_clock_ms() - began < STARTING_MS && (kerr == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART ||
-                                                                    kerr == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC ||
-                                                                    kerr == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION));
+                           (is_unknown(kerr) && rp_clock_ms() - answered_ms < STARTING_MS);
                 if (!may_pass || rp_clock_ms() >= deadline)
                         return rp_fail_resp(err, client, kerr, "cannot ask for the offsets of topic \"%s\"", topic);
         }
