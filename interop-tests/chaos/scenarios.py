@@ -377,6 +377,74 @@ def menders(cluster, seed, rounds, **options):
         return fire.done()
 
 
+def survive(fire, processes):
+    """
+    Who has ended must have done so with 3, or by an assertion of librdkafka's, which is as good as kill -9; the same command goes
+    on. @returns who lives now.
+    """
+    alive = []
+    for process in processes:
+        if process.poll() is None:
+            fire.job.note_peak(process)
+            alive.append(process)
+            continue
+        code, out = fire.job.end(process)
+        is_aborted = code == -signal.SIGABRT and "Assertion" in out
+        fire.check(code == 3 or is_aborted, f"it ended with {code}: {out[-2000:]}")
+        fire.count("aborted by librdkafka" if is_aborted else "ended with 3")
+        alive.append(fire.job.start())
+    return alive
+
+
+def get_on(fire, processes):
+    """The brokers are back: those who run, and those who take over from whom the outage has ended, must get on. @returns them."""
+    before, deadline = list(processes), time.monotonic() + 240
+    wanted = min(fire.reader.count + 200, fire.to_copy)
+    while fire.reader.count < wanted:
+        processes = survive(fire, processes)
+        fire.check(time.monotonic() < deadline, "they do not get on")
+        time.sleep(0.1)
+    fire.count("went on by themselves", sum(process in before for process in processes))
+    return processes
+
+
+def outages(cluster, seed, rounds, command="rewrite", down=3, down_s=(0, 4), **options):
+    """
+    So many of the three brokers are killed at once, while a job runs: all of them, or two, with which nothing can be written and
+    nobody elects. They come back in an order, and at moments, that the seed draws.
+    """
+    if command == "follow":
+        made = Daemons(cluster, seed, count=2000, **options)
+    elif command == "repair":
+        made = InPlace(cluster, seed, command, job_args=(*SHORT, "--throttle-records", 300), **options)
+        made.source.fill(rounds * 6000)
+    else:
+        made = Fire(cluster, seed, count=rounds * 12_000, partitions=(6, 9), records_per_s=1500, job_args=SHORT, **options)
+    with made as fire:
+        processes = [fire.job.start() for _ in range(2 if command == "follow" else 1)]
+        for _ in range(rounds):
+            if command == "follow":
+                fire.source.fill(5000)
+            fire.let_live(processes[0], 100, 600)
+            victims = fire.random.sample((1, 2, 3), down)
+            cluster.kill(*victims)
+            fire.count("brokers killed at once", down)
+            time.sleep(fire.random.uniform(*down_s))
+            processes = survive(fire, processes)
+            fire.random.shuffle(victims)
+            cluster.restart(*victims, apart_s=fire.random.choice((0, 2)))
+            processes = get_on(fire, processes)
+        if command == "follow":
+            fire.check(fire.reader.await_count(fire.source.count, 120), f"only {fire.reader.count} of {fire.source.count} came")
+        for process in processes:
+            code, out = fire.job.end(process, signal.SIGTERM)
+            fire.check(code in (0, 128 + signal.SIGTERM), f"it ended with {code}: {out[-2000:]}")
+        if command != "follow":
+            fire.settle()
+            fire.run_to_end()
+        return fire.done()
+
+
 class Proxy:
     """proxy.py in front of a cluster that was started with --proxied."""
 

@@ -172,12 +172,13 @@ class Kafka:
         self._control("create", topic, "--partitions", partitions, "--replication", replication, *settings)
         return topic
 
-    def kill(self, broker):
-        """SIGKILL, as a crash would be."""
-        self._control("kill", broker)
+    def kill(self, *brokers):
+        """SIGKILL, as a crash would be, to all of them at once."""
+        self._control("kill", *brokers)
 
-    def restart(self, broker):
-        self._control("restart", broker)
+    def restart(self, *brokers, apart_s=0):
+        """Starts them, in this order and so long apart, and waits until all are ready."""
+        self._control("restart", *brokers, "--apart", apart_s)
 
     def tool(self, name, *args, **options):
         """One of Kafka's own commands, such as 'kafka-topics'. @returns its Result."""
