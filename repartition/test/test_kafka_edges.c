@@ -125,6 +125,21 @@ static void test_missing_topic_is_not_made(void **state)
         assert_int_equal(info.leaderless_cnt, 0);
 }
 
+static void test_partitions_without_leaders_are_not_unknown(void **state)
+{
+        struct rp_range ranges[PARTITIONS];
+
+        (void)state;
+        assert_int_equal(open_source("source", HASTY_MS), RP_OK);
+        for (int p = 0; p < PARTITIONS; p++)
+                rd_kafka_mock_partition_set_leader(mock, "source", p, -1);
+        assert_int_equal(source->ops->bounds(source, ranges, &error), RP_ERR_RETRY);
+        for (int p = 0; p < PARTITIONS; p++)
+                rd_kafka_mock_partition_set_leader(mock, "source", p, 1);
+        if (source->ops->bounds(source, ranges, &error) != RP_OK)
+                fail_msg("%s", error.text);
+}
+
 /* However long it was away: what a broker that has just started does not know yet is no word about the topic. */
 static void test_broker_that_is_starting_is_given_time(void **state)
 {
@@ -453,6 +468,7 @@ int main(void)
                 test(test_reads_everything_twice),
                 test(test_passing_trouble_is_sat_out),
                 test(test_missing_topic_is_not_made),
+                test(test_partitions_without_leaders_are_not_unknown),
                 test(test_broker_that_is_starting_is_given_time),
                 test(test_silent_broker_is_waited_for_and_told),
                 test(test_deleted_records_are_a_gap),

@@ -90,8 +90,11 @@ rp_err_t rp_group_lag_ask(struct rp_group_lag *lag, const char *group, const cha
         for (int i = 0; i < list->cnt && rc == RP_OK; i++) {
                 const rd_kafka_topic_partition_t *at = &list->elems[i];
                 const rd_kafka_topic_partition_t *end = rd_kafka_topic_partition_list_find(ends, at->topic, at->partition);
-                rd_kafka_resp_err_t one = kerr ? kerr : end ? end->err : RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION;
+                rd_kafka_resp_err_t one = end ? end->err : RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION;
 
+                /* Where no partition has a leader, all are unknown to librdkafka; each of them tells what it is. */
+                if (kerr && (kerr != RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION || !one))
+                        one = kerr;
                 if (one == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART || one == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION ||
                     one == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC)
                         continue;

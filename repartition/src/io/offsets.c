@@ -37,8 +37,9 @@ rp_err_t rp_offsets_list(struct rp_client *client, const char *topic, int64_t ti
                         list->elems[i].err = RD_KAFKA_RESP_ERR_NO_ERROR;
                 }
                 kerr = rd_kafka_offsets_for_times(client->rk, list, left > 5000 ? 5000 : left > 0 ? (int)left : 1);
-                for (int i = 0; i < list->cnt && !kerr; i++) {
-                        kerr = list->elems[i].err;
+                /* Where no partition has a leader, all are unknown to librdkafka; each of them tells what it is. */
+                for (int i = 0; i < list->cnt && (!kerr || kerr == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION); i++) {
+                        kerr = list->elems[i].err ? list->elems[i].err : kerr;
                         topic = kerr ? list->elems[i].topic : topic;
                 }
                 if (!kerr)
