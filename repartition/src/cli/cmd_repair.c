@@ -297,11 +297,14 @@ static int execute(struct session *session)
         struct rp_repair_result *result = &session->result;
         struct rp_neighbour_end end = { .err = NULL };
         struct rp_error err;
+        const struct rp_outage_topic topic = { result->topic, true };
+        const struct rp_governor_side side = { session->client, &topic, 1 };
         bool is_refused;
 
         session->neighbour = (struct rp_neighbour_job){
                 .command = "repair", .job = result->job, .source = result->topic, .client = session->client,
-                .transaction_ms = session->args->transaction_ms, .timeout_ms = (int)session->args->timeout_ms,
+                .sides = &side, .side_cnt = 1, .transaction_ms = session->args->transaction_ms,
+                .timeout_ms = (int)session->args->timeout_ms, .quiet = session->args->common.quiet,
         };
         rp_interrupt_watch(RP_GRACE_WRITING_S);
         if (rp_neighbour_open(&session->governor, &session->args->neighbour, &session->neighbour, &err) != RP_OK)

@@ -285,15 +285,21 @@ static int execute(const struct args *args, struct rp_rewrite_result *result, st
                    struct rp_rewrite_report *report)
 {
         const struct rp_prepare_config *config = result->config;
+        const struct rp_outage_topic target = { config->target, true };
+        struct rp_outage_topic sources[RP_TOPICS_MAX];
+        const struct rp_governor_side sides[] = { { config->target_client, &target, 1 },
+                                                  { config->client, sources, (size_t)config->source_cnt } };
         const struct rp_neighbour_job job = {
                 .command = "rewrite", .job = config->job, .source = config->source, .target = config->target,
-                .client = config->client, .transaction_ms = args->transaction_ms, .timeout_ms = config->timeout_ms,
-                .quiet = args->common.quiet,
+                .client = config->client, .sides = sides, .side_cnt = 2, .transaction_ms = args->transaction_ms,
+                .timeout_ms = config->timeout_ms, .quiet = args->common.quiet,
         };
         struct telling telling = { .line = line, .job = &job, .quiet = args->common.quiet };
         struct rp_neighbour_end end = { .err = NULL };
         struct rp_error err;
 
+        for (int32_t i = 0; i < config->source_cnt; i++)
+                sources[i] = (struct rp_outage_topic){ config->sources[i], false };
         rp_interrupt_watch(RP_GRACE_WRITING_S);
         if (rp_neighbour_open(&telling.governor, &args->neighbour, &job, &err) != RP_OK)
                 return rp_die("rewrite", &err);

@@ -315,10 +315,12 @@ static rp_err_t create_and_follow(struct rp_follow_session *session, struct rp_e
 int rp_follow_execute(struct rp_follow_session *session)
 {
         const struct rp_follow_plan_config *config = session->config;
+        const struct rp_outage_topic topics[] = { { config->source, !config->target }, { config->target, true } };
+        const struct rp_governor_side side = { config->client, topics, config->target ? 2 : 1 };
         const struct rp_neighbour_job job = {
                 .command = "follow", .job = config->job, .source = config->source, .target = config->target,
-                .client = config->client, .transaction_ms = session->transaction_ms, .timeout_ms = config->timeout_ms,
-                .quiet = session->common->quiet,
+                .client = config->client, .sides = &side, .side_cnt = 1, .transaction_ms = session->transaction_ms,
+                .timeout_ms = config->timeout_ms, .quiet = session->common->quiet,
         };
         struct rp_neighbour_end end = { .err = NULL };
         struct rp_error err;

@@ -1,5 +1,15 @@
 #include "cli/neighbour.h"
 
+#include <unistd.h>
+
+/* The loop is stuck then, and so is its progress line. */
+static void say(void *arg, const char *text)
+{
+        const struct rp_neighbour_job *job = arg;
+
+        fprintf(stderr, "%srepartition %s: %s\n", isatty(STDERR_FILENO) ? "\r\033[K" : "", job->command, text);
+}
+
 rp_err_t rp_neighbour_open(struct rp_governor **governor, const struct rp_neighbour_args *args,
                            const struct rp_neighbour_job *job, struct rp_error *err)
 {
@@ -11,6 +21,7 @@ rp_err_t rp_neighbour_open(struct rp_governor **governor, const struct rp_neighb
                 .flag_files = args->flag_files.items, .flag_file_cnt = args->flag_files.cnt,
                 .panic_file = args->panic_file, .control_path = args->control_socket, .status_path = args->status_file,
                 .metrics_path = args->metrics_file, .metrics_address = args->metrics_listen, .timeout_ms = job->timeout_ms,
+                .sides = job->sides, .side_cnt = job->side_cnt, .say = job->quiet ? NULL : say, .say_arg = (void *)job,
         };
         rp_err_t rc = rp_governor_new(governor, &config, err);
 

@@ -11,6 +11,8 @@ struct rp_neighbour_job {
         const char *command;             /* "rewrite" */
         const char *job, *source, *target; /* target NULL: in place */
         const struct rp_client_config *client;
+        const struct rp_governor_side *sides; /* for the governor, which looks at them when the job stands still */
+        size_t side_cnt;
         int64_t transaction_ms;
         int timeout_ms;
         bool quiet;                      /* does not tell which port the metrics are at */

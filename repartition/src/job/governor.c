@@ -301,8 +301,11 @@ static rp_err_t start_threads(struct rp_governor *governor, struct rp_error *err
                 governor->has_watch_thread = !pthread_create(&governor->watch_thread, NULL, watch, governor);
         if (config->group_cnt)
                 governor->has_lag_thread = !pthread_create(&governor->lag_thread, NULL, watch_lag, governor);
+        if (config->side_cnt)
+                governor->has_stall_thread = !pthread_create(&governor->stall_thread, NULL, rp_governor_watch_for_stalls, governor);
         pthread_sigmask(SIG_SETMASK, &before, NULL);
-        if (governor->has_watch_thread != watches || governor->has_lag_thread != (config->group_cnt > 0))
+        if (governor->has_watch_thread != watches || governor->has_lag_thread != (config->group_cnt > 0) ||
+            governor->has_stall_thread != (config->side_cnt > 0))
                 return rp_fail(err, RP_ERR_FATAL, "cannot start a thread");
         return RP_OK;
 }
@@ -378,7 +381,9 @@ static void stop_threads(struct rp_governor *governor)
                 pthread_join(governor->watch_thread, NULL);
         if (governor->has_lag_thread)
                 pthread_join(governor->lag_thread, NULL);
-        governor->has_watch_thread = governor->has_lag_thread = false;
+        if (governor->has_stall_thread)
+                pthread_join(governor->stall_thread, NULL);
+        governor->has_watch_thread = governor->has_lag_thread = governor->has_stall_thread = false;
         rp_scrape_free(governor->scrape);
         rp_control_free(governor->control);
         governor->scrape = NULL;

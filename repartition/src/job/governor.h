@@ -10,11 +10,19 @@
 
 #include "error.h"
 #include "io/client.h"
+#include "io/outage.h"
 #include "report/status.h"
 
 #include <stdbool.h>
 
 enum { RP_COUNTERS_MAX = 24 };
+
+/** One of the clusters that the job needs, and what of it; looked at when the job stands still. */
+struct rp_governor_side {
+        const struct rp_client_config *client;
+        const struct rp_outage_topic *topics;
+        size_t topic_cnt;
+};
 
 /** All strings and arrays are borrowed while the governor lives. */
 struct rp_governor_config {
@@ -31,6 +39,10 @@ struct rp_governor_config {
         const char *control_path, *status_path, *metrics_path; /* NULL: none */
         const char *metrics_address; /* for HTTP, see io/scrape.h; NULL: none */
         int timeout_ms;            /* for the brokers' answer about the lag */
+        const struct rp_governor_side *sides;
+        size_t side_cnt;           /* 0: it is nobody's business whether it stands still */
+        void (*say)(void *arg, const char *text); /* that it does, and why, and that it goes on; from another thread. NULL: nothing */
+        void *say_arg;
 };
 
 struct rp_governor;

@@ -9,7 +9,10 @@
 
 #include <pthread.h>
 
-enum { RP_GOVERNOR_SAMPLES = 11 }; /* so a rate is one of the last ten seconds */
+enum {
+        RP_GOVERNOR_SAMPLES = 11,   /* so a rate is one of the last ten seconds */
+        RP_GOVERNOR_STALL_SIZE = 600
+};
 
 struct rp_governor_sample {
         int64_t at_ms;
@@ -38,13 +41,15 @@ struct rp_governor {
         bool has_pulse;
         struct rp_counter counters[RP_COUNTERS_MAX];
         char trouble[512];
+        char stall[RP_GOVERNOR_STALL_SIZE]; /* why it stands still; "": it does not, or nobody knows */
+        int64_t stalled_since_ms;     /* wall clock */
         struct rp_governor_sample samples[RP_GOVERNOR_SAMPLES]; /* a ring */
         size_t sample_cnt;
         bool is_news;                 /* the files are to be written soon */
         struct rp_error complaint;
         bool has_complaint;
         bool is_over;
-        pthread_cond_t over;          /* for the thread that asks for the lag */
+        pthread_cond_t over;          /* for the threads that ask brokers */
         const char *end_state;        /* NULL: it runs */
         int exit_code;
         json_t *result;
@@ -62,10 +67,13 @@ struct rp_governor {
         bool is_status_failing, is_metrics_failing;
 
         struct rp_group_lag *lag;     /* of the thread that asks for it */
-        pthread_t watch_thread, lag_thread;
-        bool has_watch_thread, has_lag_thread;
+        pthread_t watch_thread, lag_thread, stall_thread;
+        bool has_watch_thread, has_lag_thread, has_stall_thread;
         int wake_fd;
 };
+
+/** The thread that notices when the job stands still, and finds out why. */
+void *rp_governor_watch_for_stalls(void *governor);
 
 /** Under the lock: remembers the figures of this moment, for rates. */
 void rp_governor_take_sample(struct rp_governor *governor, int64_t now_ms);

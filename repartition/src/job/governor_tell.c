@@ -74,6 +74,8 @@ static void fill_status(const struct rp_governor *governor, struct rp_status *st
                 .lag_max = governor->throttle.lag_max, .transaction_ms = governor->transaction_ms,
                 .groups = governor->groups, .group_cnt = config->group_cnt,
                 .counters = governor->counters, .counter_cnt = governor->pulse.counter_cnt,
+                .stalled = *governor->stall && !governor->end_state ? governor->stall : NULL,
+                .stalled_since_ms = governor->stalled_since_ms,
                 .last_error = *governor->trouble ? governor->trouble : NULL,
                 .exit_code = governor->exit_code, .result = governor->result,
         };

@@ -109,6 +109,8 @@ json_t *rp_status_json(const struct rp_status *status)
                 json_object_set_new(counters, name, json_integer((json_int_t)status->counters[i].value));
         }
         json_object_set_new(json, "counters", counters);
+        json_object_set_new(json, "stalled", status->stalled ? json_pack("{s:o, s:o}", "why", text_or_null(status->stalled), "since",
+                                                                         rp_json_time(status->stalled_since_ms)) : json_null());
         json_object_set_new(json, "last_error", text_or_null(status->last_error));
         json_object_set_new(json, "exit_code", number_or_null(status->exit_code, -1));
         json_object_set(json, "result", status->result ? status->result : json_null());

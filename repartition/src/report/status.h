@@ -55,6 +55,8 @@ struct rp_status {
         const struct rp_counter *counters;
         size_t counter_cnt;
 
+        const char *stalled;     /* why it stands still though nobody told it to; NULL: it does not, or the reason is not known */
+        int64_t stalled_since_ms; /* wall clock */
         const char *last_error;  /* NULL: none */
         int exit_code;           /* -1: it runs */
         json_t *result;          /* what the command prints with --output json; NULL: none. Borrowed */

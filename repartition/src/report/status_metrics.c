@@ -113,6 +113,8 @@ static void print_throttle(struct metrics *metrics, const struct rp_status *stat
                 print_milli(metrics, "throttled_seconds_total", "counter", "Time that the job was made to wait", "reason",
                             rp_hold_name((rp_hold_reason_t)reason), status->held_ms[reason]);
         print_whole(metrics, "throttled", "gauge", "1 while the job is made to wait", NULL, NULL, status->held != RP_HOLD_NONE);
+        print_whole(metrics, "stalled", "gauge", "1 while the job stands still and the reason is known", NULL, NULL,
+                    status->stalled != NULL);
         if (status->bytes_limit)
                 print_whole(metrics, "throttle_limit_bytes_per_second", "gauge", "The limit in force", NULL, NULL,
                             (uint64_t)status->bytes_limit);

@@ -62,6 +62,13 @@ static void print_state(const json_t *status, FILE *out)
                 print_text(out, at(status, "throttle", "since"));
         }
         fputc('\n', out);
+        if (json_is_string(at(status, "stalled", "why"))) {
+                fputs("stalled    ", out);
+                print_text(out, at(status, "stalled", "why"));
+                fputs(", since ", out);
+                print_text(out, at(status, "stalled", "since"));
+                fputc('\n', out);
+        }
         if (json_is_string(error)) {
                 fputs("last error ", out);
                 print_text(out, error);
