@@ -12,9 +12,10 @@ from pathlib import Path
 
 from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient
-from fire import Broken, Fire, Job, unique
+from fire import OUTAGE_CAP_S, Broken, Fire, Job, unique
 from in_place import InPlace
 from records import end_offsets
+from support import BUILD, run
 from watch import committed_progress
 
 HERE = Path(__file__).resolve().parent
@@ -421,6 +422,7 @@ def outages(cluster, seed, rounds, command="rewrite", down=3, down_s=(0, 4), **o
     else:
         made = Fire(cluster, seed, count=rounds * 12_000, partitions=(6, 9), records_per_s=1500, job_args=SHORT, **options)
     with made as fire:
+        fire.reader_cap_s = OUTAGE_CAP_S
         processes = [fire.job.start() for _ in range(2 if command == "follow" else 1)]
         for _ in range(rounds):
             if command == "follow":
@@ -442,6 +444,40 @@ def outages(cluster, seed, rounds, command="rewrite", down=3, down_s=(0, 4), **o
         if command != "follow":
             fire.settle()
             fire.run_to_end()
+        return fire.done()
+
+
+def too_few_in_sync(cluster, seed, rounds, **options):
+    """One broker is away and the target wants all three: the job says why it stands still, and goes on when it is back."""
+    socket = cluster.data / unique("ctl")
+    # It shall not give up meanwhile, for it would be refused to begin again.
+    patience = ("-X", "transaction.timeout.ms=120000", "-X", "message.timeout.ms=110000")
+    with Fire(cluster, seed, count=rounds * 6000, partitions=(6, 9), records_per_s=1500, target_config={"min_insync_replicas": 3},
+              job_args=("--control-socket", socket, *patience), **options) as fire:
+        fire.reader_cap_s = OUTAGE_CAP_S
+
+        def await_told(is_wanted):
+            deadline = time.monotonic() + 120
+            told = None
+            while not is_wanted(told):
+                fire.check(process.poll() is None, f"it ended with {process.poll()}")
+                fire.check(time.monotonic() < deadline, f"it says that it stands still for this: {told}")
+                time.sleep(0.2)
+                told = run(BUILD / "repartition", "ctl", socket, "status", "--output", "json").json()["stalled"]
+
+        for turn in range(rounds):
+            process = fire.start_living(100, 600)
+            broker = turn % 3 + 1
+            cluster.kill(broker)
+            await_told(lambda told: told and "min.insync.replicas is 3" in told["why"])
+            cluster.restart(broker)
+            get_on(fire, [process])
+            fire.count("outages told")
+            code, out = fire.job.end(process, signal.SIGTERM)
+            fire.check(code in (0, 128 + signal.SIGTERM), f"it ended with {code}: {out[-2000:]}")
+            fire.check("stands still: " in out and "min.insync.replicas" in out, f"it did not say why: {out[-2000:]}")
+        fire.settle()
+        fire.run_to_end()
         return fire.done()
 
 

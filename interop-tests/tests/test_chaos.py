@@ -1,6 +1,6 @@
 """The short form of interop-tests/chaos: jobs under fire on a real Kafka. `make chaos N=...` is the long one.
 
-In all at least 30 kills of the worker, 15 of brokers, 5 zombies and 10 rebalances; each scenario raises what it finds broken,
+In all at least 30 kills of the worker, 16 of brokers, 5 zombies and 10 rebalances; each scenario raises what it finds broken,
 with its seed.
 """
 
@@ -119,6 +119,10 @@ def test_brokers_are_killed(cluster3):
 @pytest.mark.parametrize("command,name", [("rewrite", OLD), ("follow", NEW), ("repair", NEW)])
 def test_all_brokers_are_killed_at_once(cluster3, command, name):
     assert scenarios.outages(cluster3, 124, 1, command, **library(name))["brokers killed at once"] == 3
+
+
+def test_too_few_in_sync_are_told(cluster3):
+    assert scenarios.too_few_in_sync(cluster3, 125, 1)["outages told"] == 1
 
 
 def test_an_unclean_election_loses_records(cluster3):
