@@ -29,7 +29,7 @@ static void test_wishes(void **state)
                 { "stop", RP_WISH_STOP, { 1000, 0, 10000, true, 1000 } },
                 { "set throttle-bytes=10M", RP_WISH_SET, { 10000000, 0, 10000, true, 1000 } },
                 { "set throttle-bytes=none", RP_WISH_SET, { 0, 0, 10000, true, 1000 } },
-                { "set  throttle-bytes=0  throttle-records=2K max-lag=0 transaction-ms=20 ", RP_WISH_SET,
+                { "set  throttle-bytes=none  throttle-records=2K max-lag=0 transaction-ms=20 ", RP_WISH_SET,
                   { 0, 2000, 0, true, 20 } },
                 { "set throttle-records=1Ti transaction-ms=10000", RP_WISH_SET,
                   { 1000, INT64_C(1) << 40, 10000, true, 10000 } },
@@ -64,6 +64,7 @@ static void test_complaints(void **state)
                 { "set throttle-bytes", "expected NAME=VALUE, got \"throttle-bytes\"" },
                 { "set throttle-bytes = 5", "throttle-bytes" },
                 { "set throttle-bytes=", "throttle-bytes: expected none, or" },
+                { "set throttle-bytes=0", "throttle-bytes: 0 is no rate" }, /* who wants it held must not set it free */
                 { "set throttle-bytes=-1", "throttle-bytes: expected none, or" },
                 { "set throttle-records=1025Gi", "up to 1Ti, got \"1025Gi\"" },
                 { "set throttle-bytes=5 throttle=7", "no setting \"throttle\"" },

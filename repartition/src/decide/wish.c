@@ -10,8 +10,9 @@ static rp_err_t parse_rate(const char *name, const char *value, int64_t *rate, s
 {
         int64_t parsed = 0;
 
-        if (strcmp(value, "none") && strcmp(value, "0") &&
-            (!rp_size_parse(value, &parsed) || parsed < 1 || parsed > RP_RATE_MAX))
+        if (!strcmp(value, "0")) /* no limit, or nothing at all? Who means the latter must not get the former */
+                return rp_fail(err, RP_ERR_USAGE, "%s: 0 is no rate: say none for no limit, or pause the job", name);
+        if (strcmp(value, "none") && (!rp_size_parse(value, &parsed) || parsed < 1 || parsed > RP_RATE_MAX))
                 return rp_fail(err, RP_ERR_USAGE, "%s: expected none, or " RP_SIZE_FORM ", up to 1Ti, got \"%.60s\"", name,
                                value);
         *rate = parsed;
