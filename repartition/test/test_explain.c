@@ -17,6 +17,7 @@
 struct topic {
         rp_sample_t *sample;
         int32_t partition_cnt;
+        int32_t seen_cnt; /* the partitions that are read, from 0 on; 0: all */
         struct rp_ways ways;
         kr_policy_t *judge;
         struct rp_explanation found;
@@ -42,6 +43,8 @@ static void create(struct topic *topic, int32_t partition_cnt)
 
 static void put(struct topic *topic, const char *key, int32_t partition, int64_t time_ms)
 {
+        if (topic->seen_cnt && partition >= topic->seen_cnt)
+                return;
         assert_true(rp_sample_add(topic->sample, rp_sample_hash(key, strlen(key)), key, strlen(key), partition, time_ms));
 }
 
@@ -272,6 +275,27 @@ static void test_grown_topic(void **state)
         assert_int_equal(topic.found.rest, RP_REST_ONE_PARTITION);
         assert_int_equal(topic.found.rest_partition, 0);
         discard(&topic);
+}
+
+/* Of two functions a part of a topic shows such keys only as both an older count and the present one explain. */
+static void test_a_part_of_a_topic_is_not_taken_for_an_older_one(void **state)
+{
+        (void)state;
+        for (int32_t seen = 1; seen <= 11; seen++) {
+                struct topic topic;
+
+                create(&topic, 12);
+                topic.seen_cnt = seen;
+                produce(&topic, "murmur2", 12, 0, 1000);
+                produce(&topic, "crc32", 12, 1000, 2000);
+                explain(&topic);
+                for (size_t i = 0; i < topic.found.cause_cnt; i++)
+                        if (topic.found.causes[i].partition_cnt != 12) {
+                                print_found(&topic);
+                                fail_msg("%d partitions of 12 were taken for an older topic", seen);
+                        }
+                discard(&topic);
+        }
 }
 
 static void test_large_partition_counts(void **state)
@@ -727,6 +751,7 @@ int main(void)
                 cmocka_unit_test(test_two_producers_of_the_same_keys),
                 cmocka_unit_test(test_four_producers),
                 cmocka_unit_test(test_grown_topic),
+                cmocka_unit_test(test_a_part_of_a_topic_is_not_taken_for_an_older_one),
                 cmocka_unit_test(test_large_partition_counts),
                 cmocka_unit_test(test_power_of_two_hides_sign_handling),
                 cmocka_unit_test(test_a_small_minority_is_a_class_too),

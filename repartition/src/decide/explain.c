@@ -50,17 +50,23 @@ static size_t rank(const struct rp_ways *ways, const struct rp_way *way)
         return way == &ways->list[ways->judge] ? 0 : 1 + (size_t)(way - ways->list);
 }
 
-/* A class goes by the name of its likeliest member with the same partition count. */
-static void name_class(struct rp_cause *cause, const struct rp_ways *ways)
+/*
+ * A class goes by the name of its likeliest member with the present partition count, if it has one: a client that writes so
+ * must be set right, while nothing is to be done about an older topic. Where a part of the topic was read, many older counts
+ * fit. Else by that of its likeliest member with the same count.
+ */
+static void name_class(struct rp_cause *cause, const struct rp_ways *ways, int32_t present_cnt)
 {
         for (size_t i = 0; i < cause->same_as_cnt; i++) {
                 struct rp_function *same = &cause->same_as[i];
+                bool is_present = same->partition_cnt == present_cnt && cause->partition_cnt != present_cnt;
 
-                if (same->partition_cnt == cause->partition_cnt && rank(ways, same->way) < rank(ways, cause->way)) {
-                        const struct rp_way *way = cause->way;
+                if (is_present || (same->partition_cnt == cause->partition_cnt && rank(ways, same->way) < rank(ways, cause->way))) {
+                        const struct rp_function former = { cause->way, cause->partition_cnt, same->agree };
 
                         cause->way = same->way;
-                        same->way = way;
+                        cause->partition_cnt = same->partition_cnt;
+                        *same = former;
                 }
         }
         cause->same_always = cause->same_as_cnt > 0;
@@ -112,7 +118,7 @@ static bool weigh_alternatives(const struct rp_fit *fit, size_t j, struct rp_cau
                                 return false;
                 }
         cause->confidence = fmin(exists / (1 + others), 0.9999);
-        name_class(cause, fit->ways);
+        name_class(cause, fit->ways, fit->partition_cnt);
         return true;
 }
 
