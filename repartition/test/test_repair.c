@@ -484,6 +484,42 @@ static void test_stopped_anywhere_goes_on(void **state)
         stop_anywhere(true);
 }
 
+static uint64_t misplaced(void)
+{
+        uint64_t sum = 0;
+
+        for (int class = 0; class < RP_CLASS_CNT; class++)
+                sum += report.counts.records[class];
+        return sum;
+}
+
+/* What is misplaced is of what was read, also where a run that took another up is stopped in its turn. */
+static void test_stopped_twice_tells_what_it_read(void **state)
+{
+        struct memory_topic topic;
+        bool was_resumed = false;
+
+        (void)state;
+        random_state = 3;
+        memory_topic_init(&topic, PARTITIONS);
+        fill(&topic, 300, 60);
+        for (int first = 0, was_stopped = 1; was_stopped; first++) {
+                struct memory_cluster cluster;
+                int left = first;
+
+                begin_with(&cluster, &topic);
+                assert_int_equal(run(&cluster, NULL, (struct options){ .include = ALL, .tick = stop_after, .arg = &left }), RP_OK);
+                was_stopped = report.is_stopped;
+                left = first; /* as far once more */
+                assert_int_equal(run(&cluster, NULL, (struct options){ .include = ALL, .tick = stop_after, .arg = &left }), RP_OK);
+                was_resumed |= report.is_stopped && report.resumes && report.written;
+                assert_true(misplaced() <= report.keyed && report.keyed <= report.records);
+                memory_cluster_release(&cluster);
+        }
+        assert_true(was_resumed);
+        memory_topic_release(&topic);
+}
+
 static void test_other_options_begin_anew(void **state)
 {
         struct memory_topic topic;
@@ -683,6 +719,7 @@ int main(void)
                 cmocka_unit_test(test_plain_run),
                 cmocka_unit_test(test_every_call_fails_once),
                 cmocka_unit_test(test_stopped_anywhere_goes_on),
+                cmocka_unit_test(test_stopped_twice_tells_what_it_read),
                 cmocka_unit_test(test_other_options_begin_anew),
                 cmocka_unit_test(test_newer_records_win),
                 cmocka_unit_test(test_tombstones_follow_copies),

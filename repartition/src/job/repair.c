@@ -162,18 +162,15 @@ static rp_err_t read_once(struct run *run, bool first, struct rp_error *err)
         struct rp_repair_report *report = run->report;
         struct rp_run records = { 0 };
         rp_err_t rc = rp_reader_start(run->reader, run->judged, err);
-        bool counts = first && run->pass.low == 0 && !run->is_resumed_pass;
+        bool counts = first && (run->pass.low == 0 || run->is_resumed_pass);
+        uint64_t read = 0, keyed = 0;
         int64_t done, total;
 
-        if (counts)
-                report->records = report->keyed = 0;
         while (rc == RP_OK && !records.done && tick(run)) {
                 rc = rp_reader_next(run->reader, WAIT_MS, &records, err);
                 for (size_t i = 0; rc == RP_OK && i < records.cnt; i++) {
-                        if (counts) {
-                                report->records++;
-                                report->keyed += records.records[i].key != NULL;
-                        }
+                        read++;
+                        keyed += records.records[i].key != NULL;
                         if (first)
                                 rc = rp_repair_note(run->repair, &records.records[i], err);
                         else
@@ -183,6 +180,10 @@ static rp_err_t read_once(struct run *run, bool first, struct rp_error *err)
                 report->seen += records.cnt;
                 report->done = (uint64_t)(first ? done : done + total);
                 report->total = 2 * (uint64_t)total;
+        }
+        if (counts && (records.done || read > report->records)) { /* one that was stopped tells less than one before it */
+                report->records = read;
+                report->keyed = keyed;
         }
         return rc;
 }
