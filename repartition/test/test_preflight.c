@@ -396,6 +396,31 @@ static void test_sample(void **state)
         assert_int_equal(rp_survey_chunk(&survey, 300000, 4), 1);
 }
 
+/* --config would be refused there: the advice must be one that can be followed. */
+static void test_settings_of_a_target_that_exists_are_not_set_by_config(void **state)
+{
+        for (int exists = 0; exists < 2; exists++) {
+                struct rp_survey survey = { .records = 10, .expired = 5, .keyless = 1, .largest_bytes = 2000 };
+                struct rp_findings findings = { 0 };
+                struct rp_facts facts = { .sources = &a, .source_cnt = 1, .source = "a", .wanted_cnt = 3, .survey = &survey,
+                                          .settings_are_known = true,
+                                          .target = { .name = "b", .exists = exists, .partition_cnt = 3, .retention_ms = 1000,
+                                                      .cleanup_policy = "compact,delete", .max_message_bytes = 1000,
+                                                      .before_max_ms = RP_UNKNOWN, .after_max_ms = RP_UNKNOWN } };
+                int advice = 0;
+
+                rp_preflight(&facts, &findings);
+                for (size_t i = 0; i < findings.cnt; i++) {
+                        const char *text = findings.items[i].text;
+
+                        advice += strstr(text, exists ? "kafka-configs --alter --add-config " : "--config ") != NULL;
+                        assert_true(!exists || !strstr(text, " --config "));
+                }
+                assert_int_equal(advice, 3);
+        }
+        (void)state;
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -409,6 +434,7 @@ int main(void)
                 cmocka_unit_test(test_progress_of_somebody_else_is_no_start),
                 cmocka_unit_test(test_what_would_stop_the_job_in_the_middle),
                 cmocka_unit_test(test_what_follow_has_copied_is_not_copied_again),
+                cmocka_unit_test(test_settings_of_a_target_that_exists_are_not_set_by_config),
                 cmocka_unit_test(test_codecs_that_the_library_lacks),
                 cmocka_unit_test(test_a_librdkafka_that_loses_records),
                 cmocka_unit_test(test_what_follow_asks_of_librdkafka),

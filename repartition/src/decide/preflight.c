@@ -74,8 +74,9 @@ static void look_at_topics(const struct rp_facts *facts, struct rp_findings *fin
                 refuse("target-gone", "this job has copied to \"%s\" before, but the topic is gone: choose another --job to "
                        "copy everything again", target->name);
         if (target->exists && !facts->target_has_records && facts->has_progress)
-                warn("target-emptied", "this job has copied to \"%s\" before, but the topic holds no records now: only newer "
-                     "ones would be copied; another --job copies everything", target->name);
+                warn("target-emptied", "this job has been through \"%s\" before, but \"%s\" holds no records now: unless there "
+                     "were none to copy, they are gone. Only newer ones would be copied; another --job copies everything",
+                     facts->source, target->name);
         if (!target->exists && facts->broker_cnt && target->replication_factor > facts->broker_cnt)
                 refuse("replication", "replication factor %" PRId32 " needs as many brokers, the cluster has %" PRId32,
                        target->replication_factor, facts->broker_cnt);
@@ -218,6 +219,12 @@ static void look_at_order(const struct rp_facts *facts, struct rp_findings *find
 
 /* ---- times ------------------------------------------------------------------------------------------------------ */
 
+/* How a setting is given: --config is for a target that is created, and refused for one that exists. */
+static const char *setting(const struct rp_topic_facts *target)
+{
+        return target->exists ? "kafka-configs --alter --add-config" : "--config";
+}
+
 static void look_at_times(const struct rp_facts *facts, struct rp_findings *findings)
 {
         const struct rp_topic_facts *target = &facts->target;
@@ -230,8 +237,9 @@ static void look_at_times(const struct rp_facts *facts, struct rp_findings *find
                                       : "add --config message.timestamp.type=CreateTime");
         if (target->retention_ms > 0 && survey->expired && !(target->cleanup_policy && !strcmp(target->cleanup_policy, "compact")))
                 warn("retention", "%.1f %% of the records are older than the target keeps them (retention.ms=%" PRId64
-                     ", %.1f days): the brokers will delete those copies within minutes; --config retention.ms=-1 keeps them",
-                     percent(survey->expired, survey->records), target->retention_ms, (double)target->retention_ms / DAY_MS);
+                     ", %.1f days): the brokers will delete those copies within minutes; %s retention.ms=-1 keeps them",
+                     percent(survey->expired, survey->records), target->retention_ms, (double)target->retention_ms / DAY_MS,
+                     setting(target));
         if (target->before_max_ms >= 0 && survey->oldest_ms >= 0 && facts->now_ms - survey->oldest_ms > target->before_max_ms)
                 refuse("timestamp-before", "\"%s\" refuses records older than %" PRId64 " ms "
                        "(message.timestamp.before.max.ms), the oldest one is %.1f days old", target->name,
@@ -270,15 +278,15 @@ static void look_at_records(const struct rp_facts *facts, struct rp_findings *fi
                        "when it answers", percent(survey->unresolved, survey->records - survey->keyless));
         if (target->max_message_bytes > 0 && survey->largest_bytes > (uint64_t)target->max_message_bytes)
                 warn("record-size", "the largest record has %" PRIu64 " bytes, \"%s\" takes %" PRId64
-                     " (max.message.bytes, after compression): --config max.message.bytes=%" PRIu64, survey->largest_bytes,
-                     target->name, target->max_message_bytes, survey->largest_bytes + 1024);
+                     " (max.message.bytes, after compression): %s max.message.bytes=%" PRIu64, survey->largest_bytes,
+                     target->name, target->max_message_bytes, setting(target), survey->largest_bytes + 1024);
         else if (target->max_message_bytes > 0 && largest->max_message_bytes > target->max_message_bytes)
                 warn("record-size", "\"%s\" takes batches of %" PRId64 " bytes, \"%s\" of %" PRId64 " (max.message.bytes): a "
                      "large record could stop the job", target->name, target->max_message_bytes, largest->name,
                      largest->max_message_bytes);
         if (is_compacted && survey->keyless)
                 refuse("compacted-keyless", "%.1f %% of the records have no key, which a compacted topic does not take: "
-                       "--config cleanup.policy=delete", percent(survey->keyless, survey->records));
+                       "%s cleanup.policy=delete", percent(survey->keyless, survey->records), setting(target));
         if (facts->hidden_partition_cnt)
                 note("open-transaction", "open transactions hide %" PRIu64 " offsets in %" PRId32 " partition%s (partition %"
                      PRId32 " of \"%.100s\" from %" PRId64 " on): they are left to a run that begins when those have ended. "

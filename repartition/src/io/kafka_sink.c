@@ -91,8 +91,9 @@ static void on_delivery(rd_kafka_t *rk, const rd_kafka_message_t *report, void *
                         name_packed(sink, (int32_t)(packed >> 1 & 0xffff), from);
                 rp_fail(failure, rp_kafka_producer_next_step(report->err),
                         "topic \"%s\", partition %" PRId32 " does not take the record from %s, offset %" PRId64
-                        " (%zu bytes): %s", sink->topic, report->partition, from, offset, report->len + report->key_len,
-                        rd_kafka_err2str(report->err));
+                        " (%zu bytes): %s%s", sink->topic, report->partition, from, offset, report->len + report->key_len,
+                        rd_kafka_err2str(report->err), report->err == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE
+                        ? "; raise max.message.bytes of that topic, then the same command goes on" : "");
                 rp_client_append_right(&sink->producer.client, report->err, failure->text, sizeof(failure->text));
         }
         if (consumed)
