@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
-from records import JOBS, end_offsets, is_stable, said_of  # noqa: E402  pylint: disable=wrong-import-position
+from records import JOBS, end_offsets, holders, is_stable, said_of  # noqa: E402  pylint: disable=wrong-import-position
 from selftold import Source  # noqa: E402  pylint: disable=wrong-import-position
 from support import BUILD, unique  # noqa: E402  pylint: disable=wrong-import-position
 from watch import Log, Reader, committed_progress, peak_kb  # noqa: E402  pylint: disable=wrong-import-position
@@ -209,6 +209,13 @@ class Fire:
     def write_nothing_more(self):
         """One more run, which has nothing to do."""
         self.run_to_end()
+
+    def await_members(self, wanted):
+        """Until so many members of the job's group hold partitions."""
+        deadline = time.monotonic() + CATCH_UP_S
+        while (count := holders(self.cluster, self.job.name)) != wanted:
+            self.check(time.monotonic() < deadline, f"{count} instances hold partitions, not {wanted}")
+            time.sleep(0.1)
 
     def done(self):
         """The invariants, after the last run."""

@@ -240,7 +240,8 @@ class Daemons(Fire):
 
     def write_nothing_more(self):
         self.join()
-        time.sleep(8)
+        self.await_members(1)
+        time.sleep(2)  # for what it should not do
         self.leave(signal.SIGTERM)
 
 
@@ -255,7 +256,7 @@ def daemons(cluster, seed, rounds, **options):
             if turn % 3 == 2:
                 sleeper = fire.random.choice(fire.alive)
                 sleeper.send_signal(signal.SIGSTOP)
-                time.sleep(9)
+                fire.await_members(2)
                 sleeper.send_signal(signal.SIGCONT)
                 fire.count("daemons that slept past the session")
             else:
@@ -357,7 +358,8 @@ class Menders(InPlace):
 
     def write_nothing_more(self):
         process = self.job.start()
-        time.sleep(8)
+        self.await_members(1)
+        time.sleep(2)  # for what it should not do
         self.job.end(process, signal.SIGTERM)
 
 

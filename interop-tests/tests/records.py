@@ -127,6 +127,13 @@ def stored_progress(bootstrap, topic, job):
         consumer.close()
 
 
+def holders(kafka, job):
+    """How many members of the job's group have partitions: an assignment without topics has ten bytes."""
+    from confluent_kafka.admin import AdminClient  # pylint: disable=import-outside-toplevel
+    found = AdminClient({"bootstrap.servers": kafka.bootstrap}).list_groups(job, 30)
+    return sum(len(member.assignment) > 10 for group in found for member in group.members)
+
+
 def await_progress(bootstrap, topic, job, beyond, process, seconds=60):
     """Waits until the running process has committed more than that. @returns the progress."""
     deadline = time.monotonic() + seconds

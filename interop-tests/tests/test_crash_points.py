@@ -13,9 +13,9 @@ import time
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
-from records import end_offsets, java_partition, read, sequences
+from records import end_offsets, holders, java_partition, read, sequences
 from support import ROOT, environment, run, unique
-from test_follow import START_MS, assert_mended, await_lag_zero, holders, job_of, place_job, wrong_partition
+from test_follow import START_MS, assert_mended, await_lag_zero, job_of, place_job, wrong_partition
 from test_repair import COUNT, assert_copied, is_own_tombstone, origin_of, put, recount, wrong
 
 BUILD = ROOT / "build-crash"

@@ -8,9 +8,9 @@ from collections import Counter
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
-from records import await_progress, end_offsets, java_partition, read
+from records import await_progress, end_offsets, holders, java_partition, read
 from support import HANG_S, unique
-from test_follow import SMALL, Writer, await_lag_zero, daemons, holders, job_of  # noqa: F401  daemons is a fixture
+from test_follow import SMALL, Writer, await_lag_zero, daemons, job_of  # noqa: F401  daemons is a fixture
 from test_rewrite import MERGE, SLOW, fill
 from test_rewrite_workers import PARTITIONS as WORKERS_PARTITIONS
 from test_rewrite_workers import command as workers_command

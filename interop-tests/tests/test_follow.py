@@ -10,7 +10,7 @@ from collections import defaultdict
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
-from records import end_offsets, java_partition, read, stored_progress
+from records import end_offsets, holders, java_partition, read, stored_progress
 from support import HANG_S, ROOT, Librdkafka, await_handler, unique
 
 START_MS = int(time.time() * 1000) - 600_000
@@ -121,12 +121,6 @@ def members(kafka, job):
     """The group's members, as the cluster lists them."""
     found = AdminClient({"bootstrap.servers": kafka.bootstrap}).list_groups(job, 30)
     return [member.id for group in found for member in group.members]
-
-
-def holders(kafka, job):
-    """How many members have partitions: an assignment without topics has ten bytes."""
-    found = AdminClient({"bootstrap.servers": kafka.bootstrap}).list_groups(job, 30)
-    return sum(len(member.assignment) > 10 for group in found for member in group.members)
 
 
 def job_of(source, target):
