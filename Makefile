@@ -29,6 +29,7 @@ PLUGIN_OBJ   := $(PLUGIN_SRC:%.c=$(BUILD)/obj/%.o)
 SCHEMAS_OBJ  := $(SCHEMAS_SRC:%.c=$(BUILD)/obj/%.o)
 TOOL_LIB_OBJ := $(TOOL_LIB_SRC:%.c=$(BUILD)/obj/%.o)
 MAIN_OBJ     := $(BUILD)/obj/repartition/src/cli/main.o
+CRASH_OBJ    := $(patsubst %.c,$(BUILD)/obj-crash/%.o,$(shell grep -l RP_CRASH_POINT $(TOOL_LIB_SRC)))
 
 CORE_TESTS := $(patsubst partitioner/test/%.c,$(BUILD)/test/%,$(wildcard partitioner/test/test_*.c))
 TOOL_TESTS := $(patsubst repartition/test/%.c,$(BUILD)/test/%,$(wildcard repartition/test/test_*.c))
@@ -52,14 +53,24 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-10s %s\n", $$1, $$2 }'
 	@echo '  variables: PREFIX=/usr/local DESTDIR= SAN=address,undefined|thread CFLAGS= V='
 
+COMPILE = $(CC) $(ALL_CFLAGS) $(CPPFLAGS) -Ipartitioner/include $(INCLUDES)
+
 $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(if $(V),,@echo '  CC  $@')
-	$(Q)$(CC) $(ALL_CFLAGS) $(CPPFLAGS) -Ipartitioner/include $(INCLUDES) -c $< -o $@
+	$(Q)$(COMPILE) -c $< -o $@
 
 # Inside the tree each part sees only what it may use: the core its own folder, the tool the core's public header.
 $(BUILD)/obj/repartition/%.o: INCLUDES := -Irepartition/src
 $(BUILD)/obj/partitioner/%.o: INCLUDES := -Ipartitioner/src
+
+# A tool that can be made to die at chosen places (repartition/src/crash.h): the same but for the files that have such places.
+$(BUILD)/obj-crash/%.o: INCLUDES := -Irepartition/src
+$(BUILD)/obj-crash/%.o: CPPFLAGS += -DRP_CRASH_POINTS
+$(BUILD)/obj-crash/%.o: %.c
+	@mkdir -p $(@D)
+	$(if $(V),,@echo '  CC  $@')
+	$(Q)$(COMPILE) -c $< -o $@
 
 # The golden keys go into the tool as they are.
 $(BUILD)/obj/repartition/src/decide/vectors.o: interop-tests/vectors/murmur2.json
@@ -95,6 +106,8 @@ $(BUILD)/librepartition.a: $(TOOL_LIB_OBJ)
 	$(Q)$(AR) rcs $@ $^
 
 $(BUILD)/repartition: $(MAIN_OBJ) $(BUILD)/librepartition.a $(BUILD)/libkeyroute.a
+$(BUILD)/repartition-crash: $(MAIN_OBJ) $(CRASH_OBJ) $(BUILD)/librepartition.a $(BUILD)/libkeyroute.a
+$(BUILD)/repartition $(BUILD)/repartition-crash:
 	$(if $(V),,@echo '  LD  $@')
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(TOOL_LIBS)
 
@@ -177,4 +190,4 @@ clean: ## remove what was built
 	rm -rf build build-*
 
 # Every object names the headers it read.
--include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD)/obj $(BUILD)/obj-crash -name '*.d' 2>/dev/null)

@@ -1,6 +1,6 @@
 """A job dies at every place where its state changes, and is taken up again: each time the outcome is the same.
 
-The places are compiled into a build of its own (repartition/src/crash.h); other builds do not have them.
+The places are compiled into a program of its own (repartition/src/crash.h); the tool itself does not have them.
 """
 
 import collections
@@ -18,7 +18,6 @@ from support import ROOT, environment, run, unique
 from test_follow import START_MS, assert_mended, await_lag_zero, job_of, place_job, wrong_partition
 from test_repair import COUNT, assert_copied, is_own_tombstone, origin_of, put, recount, wrong
 
-BUILD = ROOT / "build-crash"
 PARTITIONS, TARGET_PARTITIONS, RECORDS = 4, 6, 1200
 AT_ONCE = 16
 
@@ -41,8 +40,8 @@ OF_NEW_STARTS = ("recover, before", "init transactions, before", "init transacti
 
 @pytest.fixture(scope="module")
 def program():
-    run("make", "-j2", f"BUILD={BUILD.name}", "CPPFLAGS=-DRP_CRASH_POINTS", f"{BUILD.name}/repartition", cwd=ROOT).ok()
-    return BUILD / "repartition"
+    run("make", "-j2", "BUILD=build", "build/repartition-crash", cwd=ROOT).ok()
+    return ROOT / "build" / "repartition-crash"
 
 
 def make_source(kafka, keys):
@@ -330,7 +329,7 @@ def test_follow_whatever_it_dies_of(kafka, program, tmp_path, in_place):
 # ---------------------------------------------------------------- elsewhere
 
 
-def test_other_builds_cannot_be_made_to_die(kafka, source, repartition):
+def test_the_tool_itself_cannot_be_made_to_die(kafka, source, repartition):
     done = repartition("rewrite", source, unique("crash-not"), "--partitions", TARGET_PARTITIONS, "-b", kafka.bootstrap,
                        "--execute", env={"KR_CRASH_AT": "commit, before:1", "KR_CRASH_LIST": os.devnull})
     assert done.ok().rc == 0
