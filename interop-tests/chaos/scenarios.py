@@ -20,6 +20,7 @@ from watch import committed_progress
 
 HERE = Path(__file__).resolve().parent
 SHORT = ("-X", "transaction.timeout.ms=3000", "-X", "message.timeout.ms=2500")
+LONGER = ("-X", "transaction.timeout.ms=10000", "-X", "message.timeout.ms=9000")  # brokers that start take all of a small machine
 
 
 def kills(cluster, seed, rounds, signo=signal.SIGKILL, **options):
@@ -214,8 +215,8 @@ def leaders(cluster, seed, rounds, **options):
 class Daemons(Fire):
     """Three instances of follow, which never end by themselves."""
 
-    def __init__(self, *args, **options):
-        super().__init__(*args, command="follow", job_args=(*SHORT, "--from", "earliest", "-X", "session.timeout.ms=6000"),
+    def __init__(self, *args, timeouts=SHORT, **options):
+        super().__init__(*args, command="follow", job_args=(*timeouts, "--from", "earliest", "-X", "session.timeout.ms=6000"),
                          partitions=(6, 9), records_per_s=1500, **options)
         self.alive = []
 
@@ -405,7 +406,9 @@ def get_on(fire, processes):
     wanted = min(fire.reader.count + 200, fire.to_copy)
     while fire.reader.count < wanted:
         processes = survive(fire, processes)
-        fire.check(time.monotonic() < deadline, "they do not get on")
+        if time.monotonic() > deadline:
+            said = [fire.job.end(process, signal.SIGTERM)[1][-2000:] for process in processes]
+            fire.check(False, "they do not get on: " + "\n".join(said))
         time.sleep(0.1)
     fire.count("went on by themselves", sum(process in before for process in processes))
     return processes
@@ -417,12 +420,12 @@ def outages(cluster, seed, rounds, command="rewrite", down=3, down_s=(0, 4), **o
     nobody elects. They come back in an order, and at moments, that the seed draws.
     """
     if command == "follow":
-        made = Daemons(cluster, seed, count=2000, **options)
+        made = Daemons(cluster, seed, count=2000, timeouts=LONGER, **options)
     elif command == "repair":
-        made = InPlace(cluster, seed, command, job_args=(*SHORT, "--throttle-records", 300), **options)
+        made = InPlace(cluster, seed, command, job_args=(*LONGER, "--throttle-records", 300), **options)
         made.source.fill(rounds * 6000)
     else:
-        made = Fire(cluster, seed, count=rounds * 12_000, partitions=(6, 9), records_per_s=1500, job_args=SHORT, **options)
+        made = Fire(cluster, seed, count=rounds * 12_000, partitions=(6, 9), records_per_s=1500, job_args=LONGER, **options)
     with made as fire:
         fire.reader_cap_s = OUTAGE_CAP_S
         processes = [fire.job.start() for _ in range(2 if command == "follow" else 1)]
@@ -460,18 +463,19 @@ def too_few_in_sync(cluster, seed, rounds, **options):
 
         def await_told(is_wanted):
             deadline = time.monotonic() + 120
-            told = None
-            while not is_wanted(told):
+            while True:
                 fire.check(process.poll() is None, f"it ended with {process.poll()}")
-                fire.check(time.monotonic() < deadline, f"it says that it stands still for this: {told}")
+                status = run(BUILD / "repartition", "ctl", socket, "status", "--output", "json").json()
+                if status["stalled"] and is_wanted(status):
+                    return
+                fire.check(time.monotonic() < deadline, f"it says that it stands still for this: {status['stalled']}")
                 time.sleep(0.2)
-                told = run(BUILD / "repartition", "ctl", socket, "status", "--output", "json").json()["stalled"]
 
         for turn in range(rounds):
             process = fire.start_living(100, 600)
             broker = turn % 3 + 1
             cluster.kill(broker)
-            await_told(lambda told: told and "min.insync.replicas is 3" in told["why"])
+            await_told(lambda status: "min.insync.replicas is 3" in status["stalled"]["why"] and status["state"] == "running")
             cluster.restart(broker)
             get_on(fire, [process])
             fire.count("outages told")

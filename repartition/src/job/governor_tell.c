@@ -45,6 +45,12 @@ static void fill_rates(const struct rp_governor *governor, struct rp_status *sta
                 status->eta_ms = (int64_t)((double)(governor->pulse.total - governor->pulse.done) * span_ms / done);
 }
 
+/* A loop that is stuck no longer asks whether it may go on: what held it last does not hold it now. */
+static rp_hold_reason_t held_now(const struct rp_governor *governor)
+{
+        return governor->end_state || *governor->stall ? RP_HOLD_NONE : governor->held;
+}
+
 static const char *state_of(const struct rp_governor *governor)
 {
         if (governor->end_state)
@@ -53,7 +59,7 @@ static const char *state_of(const struct rp_governor *governor)
                 return "stopping";
         if (governor->throttle.is_paused)
                 return governor->throttle.hold.reason == RP_HOLD_PAUSED && !governor->pulse.uncommitted ? "paused" : "pausing";
-        return governor->held ? "throttled" : "running";
+        return held_now(governor) ? "throttled" : "running";
 }
 
 /* Borrows from the governor; to be used under the lock. */
@@ -68,7 +74,7 @@ static void fill_status(const struct rp_governor *governor, struct rp_status *st
                 .started_ms = governor->began_wall_ms, .updated_ms = rp_wall_clock_ms(),
                 .elapsed_ms = now - governor->began_ms,
                 .done = governor->pulse.done, .total = governor->pulse.total, .uncommitted = governor->pulse.uncommitted,
-                .held = governor->end_state ? RP_HOLD_NONE : governor->held, .why = governor->why,
+                .held = held_now(governor), .why = governor->why,
                 .held_since_ms = governor->held_since_ms, .held_ms = governor->throttle.held_ms,
                 .bytes_limit = governor->throttle.bytes.per_second, .records_limit = governor->throttle.records.per_second,
                 .lag_max = governor->throttle.lag_max, .transaction_ms = governor->transaction_ms,
