@@ -3,6 +3,7 @@
  * shown there: it keeps no transactional offsets and hides no aborted records. interop-tests do that on a real Kafka.)
  */
 #define RP_WITH_RDKAFKA
+#include "clock.h"
 #include "io/cluster.h"
 #include "io/groups.h"
 #include "io/kafka_sink.h"
@@ -28,7 +29,7 @@ static struct rp_error error;
 static struct rp_source *source;
 static struct rp_sink *sink;
 
-static void produce(const char *topic)
+static void produce_to(const char *topic, int partition_cnt)
 {
         rd_kafka_conf_t *conf = rd_kafka_conf_new();
         char text[128];
@@ -40,12 +41,17 @@ static void produce(const char *topic)
         for (int i = 0; i < RECORDS; i++) {
                 int len = snprintf(text, sizeof(text), "%d", i);
 
-                assert_int_equal(rd_kafka_producev(rk, RD_KAFKA_V_TOPIC(topic), RD_KAFKA_V_PARTITION(i % PARTITIONS),
+                assert_int_equal(rd_kafka_producev(rk, RD_KAFKA_V_TOPIC(topic), RD_KAFKA_V_PARTITION(i % partition_cnt),
                                                    RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_VALUE(text, (size_t)len),
                                                    RD_KAFKA_V_KEY("k", 1), RD_KAFKA_V_TIMESTAMP(1000 + i), RD_KAFKA_V_END), 0);
         }
         assert_int_equal(rd_kafka_flush(rk, PATIENT_MS), 0);
         rd_kafka_destroy(rk);
+}
+
+static void produce(const char *topic)
+{
+        produce_to(topic, PARTITIONS);
 }
 
 static rp_err_t open_source(const char *topic, int timeout_ms)
@@ -188,6 +194,34 @@ static void test_deleted_records_are_a_gap(void **state)
         assert_int_equal(rc, RP_ERR_INCOMPLETE);
         assert_non_null(strstr(error.text, "partition 2"));
         assert_int_equal(batch.cnt, 0);
+}
+
+/* Their broker may be gone for good; what they gave before waits here for the merge, and that waits for the last one. */
+static void test_partitions_that_fell_silent_do_not_keep_another_from_being_read(void **state)
+{
+        enum { SILENT = 4, EACH = RECORDS / (SILENT + 1) };
+        struct rp_range ranges[SILENT + 1] = { { 0, 0 } };
+        struct rp_batch batch = { 0 };
+
+        (void)state;
+        assert_int_equal(rd_kafka_mock_topic_create(mock, "wide", SILENT + 1, 1), 0);
+        produce_to("wide", SILENT + 1);
+        assert_int_equal(open_source("wide", PATIENT_MS), RP_OK);
+        for (int p = 0; p <= SILENT; p++) /* more than there is, but of the last one */
+                ranges[p].end = p < SILENT ? 2 * EACH : EACH;
+        assert_int_equal(source->ops->start(source, ranges, &error), RP_OK);
+        for (int p = 0; p < SILENT; p++) {
+                batch.cnt = 0;
+                for (int i = 0; i < 300 && !batch.cnt; i++)
+                        assert_int_equal(source->ops->fetch(source, p, 100, &batch, &error), RP_OK);
+                assert_int_equal(batch.cnt, EACH);
+        }
+        batch.cnt = 0;
+        for (int i = 0; i < 300 && !batch.cnt; i++) {
+                rp_clock_sleep_ms(20);
+                assert_int_equal(source->ops->fetch(source, SILENT, 100, &batch, &error), RP_OK);
+        }
+        assert_int_equal(batch.cnt, EACH);
 }
 
 /* ---- sink ------------------------------------------------------------------------------------------------------------ */
@@ -472,6 +506,7 @@ int main(void)
                 test(test_broker_that_is_starting_is_given_time),
                 test(test_silent_broker_is_waited_for_and_told),
                 test(test_deleted_records_are_a_gap),
+                test(test_partitions_that_fell_silent_do_not_keep_another_from_being_read),
                 test(test_an_abort_that_was_told_by_a_second_answer_is_uncertain),
                 test(test_writes_what_it_was_given),
                 test(test_fenced),

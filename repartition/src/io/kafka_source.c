@@ -45,8 +45,8 @@ struct lane {
         size_t limit;          /* of the backlog */
         int64_t asked_ms, waited_ms;   /* when fetch was last called in vain, and for how long nothing came */
         bool running;
-        int64_t started_ms;
-        size_t got_cnt, got_bytes;     /* since then */
+        int64_t heard_ms;              /* when it was started, or gave something last */
+        size_t got_cnt, got_bytes;     /* since it was started */
 };
 
 struct kafka_source {
@@ -237,7 +237,7 @@ static rp_err_t start_lane(struct kafka_source *source, int32_t place, struct rp
                 return rp_fail_resp(err, &source->client, rd_kafka_last_error(), "cannot read partition %" PRId32 " of topic \"%s\"",
                                     partition_of(source, place), topic_of(source, place));
         lane->running = true;
-        lane->started_ms = rp_clock_ms();
+        lane->heard_ms = rp_clock_ms();
         lane->got_cnt = lane->got_bytes = 0;
         if (rd_kafka_version() < RP_RDKAFKA_2_2_0 && (!source->running_cnt || rp_backlog_is_empty(&lane->backlog)))
                 nudge(source, place);
@@ -390,6 +390,7 @@ static rp_err_t drain(struct kafka_source *source, int32_t place, int timeout_ms
                 timeout_ms = 0;
                 if (!got)
                         break;
+                lane->heard_ms = rp_clock_ms();
                 rc = take(source, place, (size_t)got, err);
                 if (rc != RP_OK)
                         return rc;
@@ -438,7 +439,7 @@ static rp_err_t start_lanes(struct kafka_source *source, int32_t asked, struct r
         for (int32_t i = 0; i < source->running_cnt; i++) {
                 const struct lane *lane = &source->lanes[source->running[i]];
 
-                busy += lane->got_cnt || now - lane->started_ms < SLOW_MS;
+                busy += now - lane->heard_ms < SLOW_MS;
         }
         for (; busy < source->slots; busy++) {
                 int32_t best = is_needy(&source->lanes[asked]) && rp_backlog_is_empty(&source->lanes[asked].backlog) ? asked : -1;
