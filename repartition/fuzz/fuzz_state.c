@@ -73,14 +73,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (rp_state_open(path, &file, &err) == RP_OK) {
                 if (!file || kind == DAMAGED)
                         abort();
-                while (kind == WELL && rp_state_get(file, got, size - read < sizeof(got) ? size - read : sizeof(got)) && read < size) {
+                while (kind == WELL && read < size) {
                         size_t len = size - read < sizeof(got) ? size - read : sizeof(got);
 
-                        if (memcmp(got, data + read, len))
+                        if (!rp_state_get(file, got, len) || memcmp(got, data + read, len))
                                 abort();
                         read += len;
                 }
-                if ((kind == WELL && read != size) || rp_state_get(file, got, kind == WELL ? 1 : SIZE_MAX))
+                if (kind == WELL && rp_state_get(file, got, 1))
                         abort();
                 rp_state_close(file);
         } else if (kind == WELL || file || !*err.text) {
