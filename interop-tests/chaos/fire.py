@@ -154,6 +154,14 @@ class Fire:
         self.check_reader()
         return process.poll() is None
 
+    def kill_unless_done(self, process):
+        """Lets the job live as above, and kills it, unless it has come to its end by then."""
+        if self.let_live(process, 200, 1500):
+            self.job.end(process, signal.SIGKILL)
+            self.count("SIGKILL of the worker")
+        else:
+            self.job.end(process)
+
     def start_living(self, low=300, high=3000):
         """Starts the job and lets it live as above. It gets more to do until it does, however slow those are who look on."""
         while True:

@@ -590,11 +590,7 @@ def aborting_source(cluster, seed, rounds, **options):
         fire.source.fill(6000)  # behind the open one: it counts, but cannot be seen yet
         for _ in range(rounds):
             process = fire.job.start()
-            if fire.let_live(process, 200, 1500):
-                fire.job.end(process, signal.SIGKILL)
-                fire.count("SIGKILL of the worker")
-            else:
-                fire.job.end(process)
+            fire.kill_unless_done(process)
             fire.settle()
         fire.run_to_end()
         fire.check(fire.settle() == below, f"not all that lies before the open transaction, or more: {fire.reader.count}")
@@ -610,11 +606,7 @@ def growing_source(cluster, seed, rounds, **options):
         for _ in range(rounds):
             process = fire.job.start()
             fire.source.fill(2000)
-            if fire.let_live(process, 200, 1500):
-                fire.job.end(process, signal.SIGKILL)
-                fire.count("SIGKILL of the worker")
-            else:
-                fire.job.end(process)
+            fire.kill_unless_done(process)
             fire.settle()
         fire.run_to_end()
         return fire.done()
@@ -651,11 +643,7 @@ def compaction(cluster, seed, rounds, **options):
     with Fire(cluster, seed, count=20_000, source_config=config, may_skip=True, **options) as fire:
         for _ in range(rounds):
             process = fire.job.start()
-            if fire.let_live(process, 200, 1500):
-                fire.job.end(process, signal.SIGKILL)
-                fire.count("SIGKILL of the worker")
-            else:
-                fire.job.end(process)
+            fire.kill_unless_done(process)
             fire.check_reader()
         fire.run_to_end()
         deadline = time.monotonic() + 60

@@ -297,23 +297,32 @@ rp_err_t rp_group_committed(struct rp_client *client, const char *name, const ch
         return rc;
 }
 
+/* What the group has stored for the partitions of the list, which it takes. right: the one on the group that this needs. */
+static rp_err_t change(struct request *request, rd_kafka_topic_partition_list_t *list, const char *right, const char *topic,
+                       results_fn *results, int timeout_ms, struct rp_error *err)
+{
+        rp_err_t rc = RP_OK;
+
+        request->arg = list;
+        rp_client_needs(request->client, RP_RESOURCE_GROUP, right, request->name);
+        rp_client_needs(request->client, RP_RESOURCE_TOPIC, "Read", topic);
+        if (list->cnt)
+                rc = perform(request, results, 0, NULL, timeout_ms, err);
+        rd_kafka_topic_partition_list_destroy(list);
+        return rc;
+}
+
 rp_err_t rp_group_set_offsets(struct rp_client *client, const char *name, const char *topic, int32_t partition_cnt,
                               const int64_t *offsets, int timeout_ms, struct rp_error *err)
 {
         rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(partition_cnt);
         struct request request = { .client = client, .name = name, .what = "cannot store offsets for group",
-                                   .send = send_alter, .arg = list };
-        rp_err_t rc = RP_OK;
+                                   .send = send_alter };
 
-        rp_client_needs(client, RP_RESOURCE_GROUP, "Read", name);
-        rp_client_needs(client, RP_RESOURCE_TOPIC, "Read", topic);
         for (int32_t p = 0; p < partition_cnt; p++)
                 if (offsets[p] >= 0)
                         rd_kafka_topic_partition_list_add(list, topic, p)->offset = offsets[p];
-        if (list->cnt)
-                rc = perform(&request, altered, partition_cnt, NULL, timeout_ms, err);
-        rd_kafka_topic_partition_list_destroy(list);
-        return rc;
+        return change(&request, list, "Read", topic, altered, timeout_ms, err);
 }
 
 rp_err_t rp_group_forget_offsets(struct rp_client *client, const char *name, const char *topic, int32_t partition_cnt,
@@ -321,16 +330,10 @@ rp_err_t rp_group_forget_offsets(struct rp_client *client, const char *name, con
 {
         rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(partition_cnt);
         struct request request = { .client = client, .name = name, .what = "cannot take back the offsets of group",
-                                   .send = send_delete, .arg = list };
-        rp_err_t rc = RP_OK;
+                                   .send = send_delete };
 
-        rp_client_needs(client, RP_RESOURCE_GROUP, "Delete", name);
-        rp_client_needs(client, RP_RESOURCE_TOPIC, "Read", topic);
         for (int32_t p = 0; p < partition_cnt; p++)
                 if (which[p])
                         rd_kafka_topic_partition_list_add(list, topic, p);
-        if (list->cnt)
-                rc = perform(&request, deleted, partition_cnt, NULL, timeout_ms, err);
-        rd_kafka_topic_partition_list_destroy(list);
-        return rc;
+        return change(&request, list, "Delete", topic, deleted, timeout_ms, err);
 }
