@@ -3,7 +3,7 @@
 
 #include "clock.h"
 #include "io/cluster.h"
-#include "io/kafka_group.h"
+#include "io/kafka_progress.h"
 #include "io/offsets.h"
 #include "io/topic_ids.h"
 
@@ -58,7 +58,7 @@ static rp_err_t peek(const struct rp_job_look_config *config, const struct rp_to
         rp_err_t rc;
 
         for (;;) {
-                rc = rp_kafka_group_peek(config->client, job, "Describe", NULL, topics, progress, PEEK_MS, err);
+                rc = rp_kafka_progress_peek(config->client, job, "Describe", NULL, topics, progress, PEEK_MS, err);
                 if (rc != RP_ERR_RETRY || rp_clock_ms() >= deadline)
                         return rc;
                 rp_client_serve(config->client, PAUSE_MS);

@@ -1,6 +1,6 @@
 #include "io/job_store.h"
 
-#include "io/kafka_sink.h"
+#include "io/kafka_progress.h"
 #include "io/kafka_source.h"
 #include "io/topic_ids.h"
 

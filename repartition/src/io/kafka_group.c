@@ -4,7 +4,7 @@
 #include "clock.h"
 #include "io/cluster.h"
 #include "io/kafka_message.h"
-#include "io/kafka_sink.h"
+#include "io/kafka_progress.h"
 #include "io/kafka_source.h"
 #include "io/offsets.h"
 

@@ -35,17 +35,6 @@ const char *rp_kafka_group_regime(const struct rp_group *group);
 /** The consumer, for questions to the cluster. Borrowed. */
 struct rp_client *rp_kafka_group_client(struct rp_group *group);
 
-/**
- * What a group has stored for the partitions of the topic, or of these topics, by whatever member, as seen from outside:
- * what a transaction that is open would change is not waited for. Tells a new group from an old one.
- * @param right     what this user needs on the group, for the error that names it: "Read" for a job's own, of which the
- *                  look is only the first step; "Describe" for another's
- * @param progress  its elements are the partitions that are looked at
- */
-rp_err_t rp_kafka_group_peek(struct rp_client *client, const char *group, const char *right, const char *topic,
-                             const struct rp_topics *topics, struct rp_progress *progress, int timeout_ms,
-                             struct rp_error *err);
-
 #ifdef RP_WITH_RDKAFKA
 /**
  * Who we are in the group, for rd_kafka_send_offsets_to_transaction(). The caller's to destroy.

@@ -1,13 +1,10 @@
 #define RP_WITH_RDKAFKA
 #include "io/kafka_group.h"
 
-#include "io/groups.h"
 #include "io/newer.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- who we are ---------------------------------------------------------------------------------------------------- */
 
 /* Old versions tell the generation only in the serialized form: this mark, then the generation, then texts. */
 static int32_t generation_of(rd_kafka_t *rk, const rd_kafka_consumer_group_metadata_t *metadata)
@@ -49,32 +46,4 @@ rp_err_t rp_kafka_group_metadata(struct rp_group *group, rd_kafka_consumer_group
         if (metadata)
                 rd_kafka_consumer_group_metadata_destroy(metadata);
         return rp_fail(err, RP_ERR_ABORT_BATCH, "this instance is not a member of group \"%s\" any more", group->name);
-}
-
-/* ---- what is stored ------------------------------------------------------------------------------------------------- */
-
-rp_err_t rp_kafka_group_peek(struct rp_client *client, const char *group, const char *right, const char *topic,
-                             const struct rp_topics *topics, struct rp_progress *progress, int timeout_ms,
-                             struct rp_error *err)
-{
-        rd_kafka_topic_partition_list_t *list;
-        rp_err_t rc;
-
-        rp_client_needs(client, RP_RESOURCE_GROUP, right, group);
-        rc = rp_group_committed(client, group, "cannot read what is stored by group", timeout_ms, &list, err);
-        for (int at = 0; rc == RP_OK && at < list->cnt; at++) {
-                const rd_kafka_topic_partition_t *one = &list->elems[at];
-                int32_t place = rp_topics_find(topics, topic, one->topic, one->partition);
-                char *note;
-
-                if (place < 0 || place >= progress->cnt || one->offset < 0)
-                        continue;
-                note = one->metadata_size ? strndup(one->metadata, one->metadata_size) : NULL;
-                if (!rp_progress_set(progress, place, one->offset, note))
-                        rc = rp_fail(err, RP_ERR_FATAL, "out of memory");
-                free(note);
-        }
-        if (list)
-                rd_kafka_topic_partition_list_destroy(list);
-        return rc;
 }

@@ -1,8 +1,9 @@
 #define RP_WITH_RDKAFKA
+#include "io/kafka_progress.h"
+
 #include "clock.h"
-#include "io/kafka_group.h"
+#include "io/groups.h"
 #include "io/kafka_producer.h"
-#include "io/kafka_sink.h"
 #include "io/kafka_source.h"
 #include "io/rights.h"
 
@@ -69,14 +70,40 @@ rp_err_t rp_kafka_progress(struct rp_source *source, struct rp_progress *progres
         return rc;
 }
 
+rp_err_t rp_kafka_progress_peek(struct rp_client *client, const char *group, const char *right, const char *topic,
+                                const struct rp_topics *topics, struct rp_progress *progress, int timeout_ms,
+                                struct rp_error *err)
+{
+        rd_kafka_topic_partition_list_t *list;
+        rp_err_t rc;
+
+        rp_client_needs(client, RP_RESOURCE_GROUP, right, group);
+        rc = rp_group_committed(client, group, "cannot read what is stored by group", timeout_ms, &list, err);
+        for (int at = 0; rc == RP_OK && at < list->cnt; at++) {
+                const rd_kafka_topic_partition_t *one = &list->elems[at];
+                int32_t place = rp_topics_find(topics, topic, one->topic, one->partition);
+                char *note;
+
+                if (place < 0 || place >= progress->cnt || one->offset < 0)
+                        continue;
+                note = one->metadata_size ? strndup(one->metadata, one->metadata_size) : NULL;
+                if (!rp_progress_set(progress, place, one->offset, note))
+                        rc = rp_fail(err, RP_ERR_FATAL, "out of memory");
+                free(note);
+        }
+        if (list)
+                rd_kafka_topic_partition_list_destroy(list);
+        return rc;
+}
+
 rp_err_t rp_kafka_progress_now(struct rp_source *source, const char *job, struct rp_progress *progress, int timeout_ms,
                                struct rp_error *err)
 {
         rp_err_t rc = rp_kafka_progress(source, progress, timeout_ms < PENDING_MS ? timeout_ms : PENDING_MS, err);
         struct rp_error ignored;
 
-        if (rc == RP_ERR_RETRY && rp_kafka_group_peek(rp_kafka_source_client(source), job, "Read", source->topic,
-                                                      source->topics, progress, timeout_ms, &ignored) == RP_OK)
+        if (rc == RP_ERR_RETRY && rp_kafka_progress_peek(rp_kafka_source_client(source), job, "Read", source->topic,
+                                                         source->topics, progress, timeout_ms, &ignored) == RP_OK)
                 return RP_OK;
         return rc;
 }

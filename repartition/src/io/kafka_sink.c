@@ -6,6 +6,7 @@
 #include "io/jobs_writer.h"
 #include "io/kafka_group.h"
 #include "io/kafka_producer.h"
+#include "io/kafka_progress.h"
 #include "io/kafka_source.h"
 #include "io/topic_ids.h"
 

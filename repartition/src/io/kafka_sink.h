@@ -60,21 +60,6 @@ rp_err_t rp_kafka_sink_watch(struct rp_sink *sink, struct rp_client *client, con
 rp_err_t rp_kafka_sink_try(const struct rp_kafka_sink_config *config, struct rp_error *err);
 
 /**
- * The progress that a job has stored, read through the source's consumer, whose group must be the job. Waits for the end
- * of a transaction that is about to change it.
- */
-rp_err_t rp_kafka_progress(struct rp_source *source, struct rp_progress *progress, int timeout_ms,
-                           struct rp_error *err);
-
-/**
- * The same for a plan, which must come to its end. A run that was killed may have left a transaction open that would change
- * the progress: its end is waited for, but no longer than such transactions last by default. If it was given more time, this
- * is what was committed before; recover() voids that transaction, and believes only what is stored after that.
- */
-rp_err_t rp_kafka_progress_now(struct rp_source *source, const char *job, struct rp_progress *progress, int timeout_ms,
-                               struct rp_error *err);
-
-/**
  * Whether the topic has as many partitions as keys are placed by; asked of the cluster, once the sink was recovered.
  * @param job     what the job is called in the error: "job", "repair"
  * @param advice  what to do then
@@ -82,12 +67,5 @@ rp_err_t rp_kafka_progress_now(struct rp_source *source, const char *job, struct
  */
 rp_err_t rp_kafka_sink_check_count(struct rp_sink *sink, int timeout_ms, int32_t wanted, const char *job, const char *advice,
                                    struct rp_error *err);
-
-#ifdef RP_WITH_RDKAFKA
-/** The same for the partitions in the list, of these topics (NULL: of one), through any consumer of the group. */
-rp_err_t rp_kafka_progress_ask(struct rp_client *client, rd_kafka_topic_partition_list_t *list,
-                               const struct rp_topics *topics, struct rp_progress *progress, int timeout_ms,
-                               struct rp_error *err);
-#endif
 
 #endif

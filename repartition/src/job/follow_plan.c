@@ -2,7 +2,7 @@
 
 #include "clock.h"
 #include "crash.h"
-#include "io/kafka_group.h"
+#include "io/kafka_progress.h"
 #include "io/kafka_source.h"
 #include "io/topic_ids.h"
 #include "job/prepare.h"
@@ -151,8 +151,8 @@ static rp_err_t look_into_target(const struct rp_follow_plan_config *config, boo
 static rp_err_t look_at_group(struct rp_follow_plan *plan, const struct rp_follow_plan_config *config, bool *found,
                               struct rp_error *err)
 {
-        rp_err_t rc = rp_kafka_group_peek(rp_kafka_source_client(plan->source), config->job, "Read", config->source, NULL,
-                                          &plan->stored, config->timeout_ms, err);
+        rp_err_t rc = rp_kafka_progress_peek(rp_kafka_source_client(plan->source), config->job, "Read", config->source, NULL,
+                                             &plan->stored, config->timeout_ms, err);
 
         return rc == RP_OK ? find_note(plan, config, found, err) : rc;
 }
@@ -176,8 +176,8 @@ static rp_err_t choose_beginning(struct rp_follow_plan *plan, const struct rp_fo
 static rp_err_t read_rewrite(struct rp_follow_plan *plan, const struct rp_follow_plan_config *config, struct rp_error *err)
 {
         bool has_any = false;
-        rp_err_t rc = rp_kafka_group_peek(rp_kafka_source_client(plan->source), config->rewrite_job, "Describe",
-                                          config->source, NULL, &plan->rewrite, config->timeout_ms, err);
+        rp_err_t rc = rp_kafka_progress_peek(rp_kafka_source_client(plan->source), config->rewrite_job, "Describe",
+                                             config->source, NULL, &plan->rewrite, config->timeout_ms, err);
 
         for (int32_t p = 0; p < plan->rewrite.cnt; p++)
                 has_any |= plan->rewrite.marks[p].next >= 0;

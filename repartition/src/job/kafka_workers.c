@@ -1,7 +1,7 @@
 #include "job/kafka_workers.h"
 
 #include "decide/lead.h"
-#include "io/kafka_group.h"
+#include "io/kafka_progress.h"
 #include "io/kafka_source.h"
 
 #include <stdio.h>
@@ -87,8 +87,8 @@ rp_err_t rp_kafka_alone_confirm(void *arg, struct rp_error *err)
         rp_err_t rc = rp_progress_init(&progress, 1) ? RP_OK : rp_fail(err, RP_ERR_FATAL, "out of memory");
 
         if (rc == RP_OK)
-                rc = rp_kafka_group_peek(alone->client, alone->job, "Read", alone->target, NULL, &progress, alone->timeout_ms,
-                                         err);
+                rc = rp_kafka_progress_peek(alone->client, alone->job, "Read", alone->target, NULL, &progress, alone->timeout_ms,
+                                            err);
         if (rc == RP_OK && rp_lead_note_parse(&note, progress.marks[0].note) && strcmp(note.run, alone->lead_run) != 0)
                 rc = rp_lead_fail_fenced(err, note.by);
         rp_progress_release(&progress);

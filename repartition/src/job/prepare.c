@@ -4,7 +4,7 @@
 #include "crash.h"
 #include "decide/job_name.h"
 #include "decide/lead.h"
-#include "io/kafka_group.h"
+#include "io/kafka_progress.h"
 #include "io/kafka_sink.h"
 #include "io/lease.h"
 #include "io/kafka_source.h"
@@ -155,8 +155,8 @@ static rp_err_t look_at_follow(struct rp_preparation *preparation, const struct 
         rp_follow_default_name(preparation->follow_job, sizeof(preparation->follow_job), config->source, config->target);
         if (!rp_progress_init(&preparation->followed, preparation->progress.cnt))
                 return rp_fail(err, RP_ERR_FATAL, "out of memory");
-        rc = rp_kafka_group_peek(rp_kafka_source_client(preparation->source), preparation->follow_job, "Describe",
-                                 config->source, NULL, &preparation->followed, config->timeout_ms, err);
+        rc = rp_kafka_progress_peek(rp_kafka_source_client(preparation->source), preparation->follow_job, "Describe",
+                                    config->source, NULL, &preparation->followed, config->timeout_ms, err);
         facts->follow_job = preparation->follow_job;
         facts->progress = &preparation->progress;
         facts->followed = rc == RP_OK ? &preparation->followed : NULL;

@@ -1,7 +1,7 @@
 #include "job/repair_prepare.h"
 
 #include "clock.h"
-#include "io/kafka_sink.h"
+#include "io/kafka_progress.h"
 #include "io/kafka_source.h"
 #include "job/prepare.h"
 

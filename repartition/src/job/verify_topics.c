@@ -3,7 +3,7 @@
 #include "decide/followed.h"
 #include "decide/job_name.h"
 #include "io/cluster.h"
-#include "io/kafka_sink.h"
+#include "io/kafka_progress.h"
 #include "io/kafka_source.h"
 #include "io/topic_ids.h"
 
