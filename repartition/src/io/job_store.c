@@ -8,12 +8,27 @@
 
 enum { CLUSTER_ID_MS = 5000 };
 
+static bool take(void *arg, const struct rp_record *rec)
+{
+        struct rp_job_store *store = arg;
+
+        return rp_job_fold_add(&store->fold, rec->key, rec->key_len, rec->value, rec->value_len) &&
+               (!store->beside || rp_job_fold_add(store->beside, rec->key, rec->key_len, rec->value, rec->value_len));
+}
+
+rp_err_t rp_job_store_read(struct rp_job_store *store, bool waits, int timeout_ms, struct rp_error *err)
+{
+        const struct rp_jobs_scan scan = { .waits = waits, .timeout_ms = timeout_ms, .take = take, .arg = store };
+
+        return store->jobs ? rp_jobs_topic_scan(store->jobs, &scan, &store->fold.read_to, err) : RP_OK;
+}
+
 rp_err_t rp_job_store_open(struct rp_job_store *store, const struct rp_job_store_config *config, struct rp_error *err)
 {
         bool is_wanted = strcmp(config->topic, "none") != 0;
         rp_err_t rc;
 
-        *store = (struct rp_job_store){ .source = config->source };
+        *store = (struct rp_job_store){ .source = config->source, .beside = config->beside };
         if (!rp_job_fold_init(&store->fold, config->job))
                 return rp_fail(err, RP_ERR_FATAL, "out of memory");
         store->fold.topics = config->source->topics;
@@ -35,7 +50,7 @@ rp_err_t rp_job_store_open(struct rp_job_store *store, const struct rp_job_store
                                "in topic \"%s\" of the target's, which makes no topics on request: create it with one "
                                "partition and cleanup.policy=compact" : "source and target are two clusters, so the progress "
                                "must be kept in a topic of the target's: not --jobs-topic %s", config->topic);
-        return store->jobs ? rp_jobs_topic_read(store->jobs, &store->fold, false, config->timeout_ms, err) : RP_OK;
+        return rp_job_store_read(store, false, config->timeout_ms, err);
 }
 
 void rp_job_store_close(struct rp_job_store *store)
@@ -52,7 +67,7 @@ rp_err_t rp_job_store_progress(struct rp_job_store *store, struct rp_progress *p
 
         if (!store->is_apart)
                 return rp_kafka_progress(store->source, progress, timeout_ms, err);
-        rc = rp_jobs_topic_read(store->jobs, &store->fold, true, timeout_ms, err);
+        rc = rp_job_store_read(store, true, timeout_ms, err);
         if (rc == RP_OK && !rp_job_fold_progress(&store->fold, store->source->topic, progress))
                 rc = rp_fail(err, RP_ERR_FATAL, "out of memory");
         return rc;

@@ -15,6 +15,7 @@ struct rp_job_store {
         struct rp_jobs_topic *jobs;   /* NULL: none, and none can be made, or none is wanted */
         struct rp_jobs_topic *target; /* the same, or the mere connection to the target's cluster; never NULL once open */
         struct rp_job_fold fold;    /* what the topic says of this job, as far as it was read */
+        struct rp_job_fold *beside; /* the same of another job; NULL: none. Borrowed */
         bool is_apart;              /* source and target are two clusters */
         struct rp_source *source;   /* a Kafka source whose group is the job, unless apart; borrowed */
         char source_cluster[RP_CLUSTER_ID_SIZE], target_cluster[RP_CLUSTER_ID_SIZE];
@@ -25,6 +26,7 @@ struct rp_job_store_config {
         struct rp_source *source;
         const char *job;
         const char *topic; /* of jobs; "none": without one */
+        struct rp_job_fold *beside; /* initialized, of another job: takes what is read as well. NULL: none. Borrowed */
         int timeout_ms;
 };
 
@@ -35,6 +37,9 @@ struct rp_job_store_config {
  */
 rp_err_t rp_job_store_open(struct rp_job_store *store, const struct rp_job_store_config *config, struct rp_error *err);
 void rp_job_store_close(struct rp_job_store *store);
+
+/** Reads on in the topic of jobs, if there is one. @param waits  as in rp_jobs_topic_read() */
+rp_err_t rp_job_store_read(struct rp_job_store *store, bool waits, int timeout_ms, struct rp_error *err);
 
 /** How far the job has come. Waits for the end of a transaction that is about to change it. */
 rp_err_t rp_job_store_progress(struct rp_job_store *store, struct rp_progress *progress, int timeout_ms,

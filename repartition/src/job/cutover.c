@@ -471,7 +471,7 @@ rp_err_t rp_cutover_prepare(struct rp_cutover_plan *plan, const struct rp_cutove
                 .source_client = config->source_client, .target_client = config->target_client, .sources = config->sources,
                 .source_cnt = config->source_cnt, .source = config->source,
                 .target = config->target, .job = config->job, .jobs_topic = config->jobs_topic, .rule = config->rule,
-                .timeout_ms = config->timeout_ms,
+                .timeout_ms = config->timeout_ms, .followed = &session->followed,
         };
         for (size_t g = 0; g < config->group_cnt; g++)
                 plan->rows[g].name = config->groups[g];
@@ -483,17 +483,12 @@ rp_err_t rp_cutover_prepare(struct rp_cutover_plan *plan, const struct rp_cutove
         plan->target_cnt = session->topics.target->partition_cnt;
         plan->is_followed = session->topics.followed.has_any;
         plan->job = rp_verify_topics_job(&session->topics);
-        if (!rp_job_fold_init(&session->followed, session->topics.followed.job))
-                rc = out_of_memory(err);
         if (session->topics.store.jobs)
                 rp_jobs_topic_on_wait(session->topics.store.jobs, config->waits, config->arg);
-        if (rc == RP_OK && session->topics.store.jobs)
-                rc = rp_jobs_topic_read(session->topics.store.jobs, &session->topics.store.fold, true, config->timeout_ms, err);
-        if (rc == RP_OK && session->topics.store.jobs && plan->is_followed)
-                rc = rp_jobs_topic_read(session->topics.store.jobs, &session->followed, true, config->timeout_ms, err);
+        rc = rp_job_store_read(&session->topics.store, true, config->timeout_ms, err);
         if (rc == RP_OK)
                 rc = look_at_progress(plan, err);
-        plan->checkpoints = session->topics.store.fold.checkpoint_cnt + session->followed.waypoint_cnt;
+        plan->checkpoints = session->topics.store.fold.checkpoint_cnt + (plan->is_followed ? session->followed.waypoint_cnt : 0);
         for (size_t g = 0; rc == RP_OK && g < plan->row_cnt; g++)
                 rc = ask_group(plan, &plan->rows[g], err);
         if (rc == RP_OK)

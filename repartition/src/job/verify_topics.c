@@ -313,6 +313,11 @@ rp_err_t rp_verify_topics_open(struct rp_verify_topics *topics, const struct rp_
         if (rc == RP_OK)
                 rc = open_side(&topics->target, config, 1, NULL, &topics->target_bounds, err);
         store.source = topics->source;
+        if (rc == RP_OK && config->followed && topics->followed.source) {
+                store.beside = config->followed;
+                if (!rp_job_fold_init(store.beside, topics->followed.job))
+                        rc = rp_fail(err, RP_ERR_FATAL, "out of memory");
+        }
         if (rc == RP_OK)
                 rc = rp_job_store_open(&topics->store, &store, err);
         for (int32_t s = 0; rc == RP_OK && !topics->store.is_apart && s < config->source_cnt; s++)

@@ -32,6 +32,8 @@ struct rp_verify_topics_config {
         int timeout_ms;
         const char *mode;     /* "all", "latest"; NULL: by the topics' cleanup.policy */
         int thread_cnt;       /* 0 is 1 */
+        struct rp_job_fold *followed; /* empty: becomes what the topic of jobs says of a follow. NULL: not wanted. Borrowed
+                                         as long as the topics are open, and the caller's to rp_job_fold_release() */
         bool is_kept;         /* there will be a state file, which must know these very topics again */
 };
 
