@@ -38,24 +38,6 @@ static const struct rp_option options[] = {
 };
 static const struct rp_option *const tables[] = { options, NULL };
 
-rp_err_t rp_place_capacities(const struct rp_place_args *args, struct rp_named_list *list, struct rp_error *err)
-{
-        rp_err_t rc = RP_OK;
-
-        for (size_t i = 0; rc == RP_OK && i < args->capacities.cnt; i++)
-                rc = rp_capacities_parse(list, args->capacities.items[i], "--capacity", err);
-        return rc;
-}
-
-rp_err_t rp_place_loads(const struct rp_place_args *args, struct rp_loads *loads, struct rp_error *err)
-{
-        rp_err_t rc = RP_OK;
-
-        for (size_t i = 0; rc == RP_OK && i < args->loads.cnt; i++)
-                rc = rp_loads_load(loads, args->loads.items[i], err);
-        return rc;
-}
-
 static const char *option_of_locations(const struct rp_place_args *args)
 {
         return args->partitions ? "--partitions" : args->current_file ? "--current" : args->rule_topic ? "--topic" : NULL;

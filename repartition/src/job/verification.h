@@ -64,6 +64,10 @@ void rp_verification_tick(struct rp_verification *v, uint64_t done);
 /** Counts a difference. @returns the example to fill in, or NULL when there are enough of this kind. */
 struct rp_verify_example *rp_verify_add_example(struct rp_verify_report *report, rp_difference_t kind);
 
+/** Makes room for cnt passes of one side. false when out of memory. */
+bool rp_verify_make_passes(struct rp_verify_reading *side, size_t cnt);
+void rp_verify_free_passes(struct rp_verify_reading *side);
+
 /* ---- verify_name.c */
 
 /** Reads again the parts that differ, and names what does. */
@@ -85,9 +89,5 @@ rp_err_t rp_verify_resume(struct rp_verification *v, struct rp_error *err);
 
 /** Removes the state of a comparison that is done. */
 void rp_verify_forget(const struct rp_verification *v);
-
-/** Makes room for cnt passes of one side. false when out of memory. */
-bool rp_verify_make_passes(struct rp_verify_reading *side, size_t cnt);
-void rp_verify_free_passes(struct rp_verify_reading *side);
 
 #endif

@@ -1,6 +1,5 @@
 #include "report/audit.h"
 
-#include "report/json.h"
 #include "report/text.h"
 
 #include <inttypes.h>
@@ -58,15 +57,4 @@ void rp_audit_report_command(const struct rp_audit_report *report, FILE *out)
                 rp_text_shell_word(out, report->policy_file ? report->policy_file : report->hash);
         }
         fprintf(out, "%s%s", *report->client_args ? " " : "", report->client_args);
-}
-
-int rp_audit_report_print(const struct rp_audit_report *report, bool json, FILE *out)
-{
-        if (json)
-                rp_json_print(rp_audit_report_json(report), out);
-        else
-                rp_audit_report_text(report, out);
-        if (!rp_audit_report_is_complete(report))
-                return RP_EXIT_INCOMPLETE;
-        return report->audit->misplaced ? RP_EXIT_DIFFERENCES : RP_EXIT_CLEAN;
 }
