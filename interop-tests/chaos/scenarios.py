@@ -2,6 +2,7 @@
 
 import json
 import mmap
+import re
 import signal
 import struct
 import subprocess
@@ -393,9 +394,9 @@ def survive(fire, processes):
             alive.append(process)
             continue
         code, out = fire.job.end(process)
-        is_aborted = code == -signal.SIGABRT and "Assertion" in out
-        fire.check(code == 3 or is_aborted, f"it ended with {code}: {out[-2000:]}")
-        fire.count("aborted by librdkafka" if is_aborted else "ended with 3")
+        assertion = re.search(r"(\w+): Assertion", out) if code == -signal.SIGABRT else None
+        fire.check(code == 3 or assertion, f"it ended with {code}: {out[-2000:]}")
+        fire.count(f"aborted by librdkafka in {assertion[1]}" if assertion else "ended with 3")
         alive.append(fire.job.start())
     return alive
 
