@@ -11,6 +11,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from records import await_progress, end_offsets, holders, java_partition, read
 from support import HANG_S, unique
 from test_follow import SMALL, Writer, await_lag_zero, daemons, job_of  # noqa: F401  daemons is a fixture
+from test_jobs import delete_topic
 from test_rewrite import MERGE, SLOW, fill
 from test_rewrite_workers import PARTITIONS as WORKERS_PARTITIONS
 from test_rewrite_workers import command as workers_command
@@ -349,6 +350,32 @@ def test_nothing_moves_while_topics_differ(kafka, topic, target, repartition, tm
     assert "not find the topics equal" in refused.out and not (tmp_path / "back.json").exists()
     assert "other ends" in repartition(*run, "--verified", report).ends_with(2).err
     assert committed(kafka.bootstrap, group, target, 4) == [None] * 4
+
+
+def test_all_groups_go_back_or_none(kafka, topic, target, repartition, tmp_path):
+    source, groups, back = topic("back", partitions=4), [unique("calm"), unique("busy")], tmp_path / "back.json"
+    fill(kafka.bootstrap, source, 400, partitions=4)
+    for group in groups:
+        commit(kafka.bootstrap, group, source, {p: 5 for p in range(4)})
+    b = ("-b", kafka.bootstrap)
+    repartition("rewrite", source, target, "--partitions", 4, *b, "--execute", *MERGE).ok()
+    repartition("cutover", *groups, source, target, *b, "--execute", "--rollback", back).ok()
+    moved = committed(kafka.bootstrap, groups[0], target, 4)
+    assert None not in moved
+
+    member = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": groups[1]})
+    member.subscribe([target])
+    while not member.assignment():
+        member.poll(0.1)
+    refused = repartition("cutover", "--undo", back, *b, "--execute").ends_with(2)
+    member.close()
+    assert f'"{groups[1]}" is active' in refused.err and committed(kafka.bootstrap, groups[0], target, 4) == moved
+
+    delete_topic(kafka, source)  # there is nothing to go back to
+    for args in ((), ("--execute",)):
+        gone = repartition("cutover", "--undo", back, *b, *args).ends_with(2)
+        assert f'topic "{source}" does not exist' in gone.err and not gone.out
+    assert committed(kafka.bootstrap, groups[0], target, 4) == moved
 
 
 def test_usage(repartition, tmp_path):

@@ -3,6 +3,7 @@
 #include "decide/cutover.h"
 #include "decide/followed.h"
 #include "decide/note.h"
+#include "io/cluster.h"
 #include "io/groups.h"
 #include "io/kafka_source.h"
 #include "io/offsets.h"
@@ -595,6 +596,35 @@ static rp_err_t undo_sources(struct rp_client *client, const struct rp_rollback 
         return rc;
 }
 
+/* Whatever would fail in the middle is found before the first group is touched. */
+static rp_err_t check_undo(const struct rp_rollback *rollback, struct rp_client *source, struct rp_client *target, int timeout_ms,
+                           struct rp_error *err)
+{
+        const struct rp_topics *topics = rp_rollback_topics(rollback);
+        rp_err_t rc = RP_OK;
+
+        for (size_t g = 0; rc == RP_OK && g < rollback->group_cnt; g++) {
+                const char *name = rollback->groups[g].name;
+                struct rp_roster roster;
+
+                rc = rp_group_describe(rollback->target ? target : source, name, "Describe", timeout_ms, &roster, err);
+                if (rc != RP_OK)
+                        break;
+                if (roster.member_cnt)
+                        rc = rp_fail(err, RP_ERR_USAGE, "group \"%s\" is active: stop its consumers first; nothing was changed", name);
+                rp_roster_release(&roster);
+        }
+        for (int32_t t = 0; rc == RP_OK && t < (topics ? topics->topic_cnt : 1); t++) {
+                const char *name = topics ? topics->names[t] : rollback->source;
+                struct rp_topic_info info;
+
+                rc = rp_cluster_find(source, name, timeout_ms, &info, err);
+                if (rc == RP_OK && !info.exists)
+                        rc = rp_cluster_fail_absent(source, name, timeout_ms, err);
+        }
+        return rc;
+}
+
 rp_err_t rp_cutover_undo(const struct rp_rollback *rollback, const struct rp_client_config *source_client,
                          const struct rp_client_config *target_client, bool executes, int timeout_ms,
                          struct rp_undo_row *rows, struct rp_error *err)
@@ -604,18 +634,14 @@ rp_err_t rp_cutover_undo(const struct rp_rollback *rollback, const struct rp_cli
 
         if (rc == RP_OK)
                 rc = rp_jobs_topic_open(&target, target_client, RP_JOBS_TOPIC_DEFAULT, timeout_ms, err);
+        if (rc == RP_OK)
+                rc = check_undo(rollback, rp_jobs_topic_client(source), rp_jobs_topic_client(target), timeout_ms, err);
         for (size_t g = 0; rc == RP_OK && g < rollback->group_cnt; g++) {
                 const struct rp_rollback_group *group = &rollback->groups[g];
                 struct rp_undo_row *row = &rows[g];
-                struct rp_roster roster;
 
                 *row = (struct rp_undo_row){ .name = group->name };
-                rc = rp_group_describe(rp_jobs_topic_client(rollback->target ? target : source), group->name, "Describe", timeout_ms,
-                                       &roster, err);
-                if (rc == RP_OK && roster.member_cnt)
-                        rc = rp_fail(err, RP_ERR_USAGE, "group \"%s\" is active: stop its consumers first", group->name);
-                rp_roster_release(&roster);
-                if (rc == RP_OK && rollback->target)
+                if (rollback->target)
                         rc = undo_topic(rp_jobs_topic_client(target), group->name, rollback->target, &group->target, false,
                                         executes, timeout_ms, &row->restored, &row->forgotten, err);
                 if (rc == RP_OK && rollback->target)
