@@ -28,7 +28,7 @@ static const struct rp_option first[] = {
           "12", 1, 1000, NULL },
         { "delta", 0, RP_OPT_COUNT, offsetof(struct args, delta), "N", "a number that may be below zero", NULL, -100,
           100, NULL },
-        { "policy", 0, RP_OPT_TEXT, offsetof(struct args, policy), "FILE", "the policy", NULL, 0, 0, NULL },
+        { "policy", 0, RP_OPT_TEXT, offsetof(struct args, policy), "FILE", "the policy", NULL, 0, 40, NULL },
         { 0 },
 };
 static const struct rp_option second[] = {
@@ -161,6 +161,7 @@ static void test_complaints(void **state)
                 { { "--delta=-101" }, "--delta: expected a whole number from -100 to 100, got \"-101\"" },
                 { { "--output", "xml" }, "--output: expected one of text, json, got \"xml\"" },
                 { { "--policy", "" }, "--policy: expected FILE, got an empty argument" },
+                { { "--policy", "12345678901234567890123456789012345678901" }, "--policy: expected at most 40 bytes, got 41" },
                 { { "--policy=" }, "--policy: expected FILE, got an empty argument" },
                 { { "--output=" }, "--output: expected one of text, json, got \"\"" },
         };

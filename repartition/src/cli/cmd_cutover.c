@@ -37,7 +37,7 @@ static const struct rp_option options[] = {
           "for a topic that was repaired in place: from where groups must read it again", NULL, 0, 0, NULL },
         { "job", 0, RP_OPT_TEXT, offsetof(struct args, job), "NAME",
           "the job that copied, a rewrite or a follow (default: keyroute.SRC.DST, and keyroute.follow.SRC.DST behind it)", NULL,
-          0, 0, NULL },
+          0, RP_JOB_NAME_MAX, NULL },
         { "verified", 0, RP_OPT_INPUT, offsetof(struct args, verified_file), "FILE",
           "a report of verify (--output json) of these topics as they are now, instead of verifying", NULL, 0, 0, NULL },
         { "missing", 0, RP_OPT_CHOICE, offsetof(struct args, missing), "refuse|earliest",

@@ -39,7 +39,7 @@ static const struct rp_option options[] = {
         { "tombstones", 0, RP_OPT_FLAG, offsetof(struct args, tombstones), NULL,
           "instead, and later: tombstones for the old copies in a compacted topic", NULL, 0, 0, NULL },
         { "job", 0, RP_OPT_TEXT, offsetof(struct args, job), "NAME",
-          "consumer group and transactional id of the job (default: keyroute.repair.TOPIC)", NULL, 0, 0, NULL },
+          "consumer group and transactional id of the job (default: keyroute.repair.TOPIC)", NULL, 0, RP_JOB_NAME_MAX, NULL },
         { "take-over", 0, RP_OPT_FLAG, offsetof(struct args, take_over), NULL,
           "replace a run of the same job that seems to live, instead of standing back", NULL, 0, 0, NULL },
         { "max-memory", 0, RP_OPT_SIZE, offsetof(struct args, max_memory), "BYTES",

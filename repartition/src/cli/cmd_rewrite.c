@@ -59,7 +59,7 @@ static const struct rp_option options[] = {
         { "workers", 0, RP_OPT_COUNT, offsetof(struct args, workers), "W",
           "threads, each with connections of its own and a share of SRC's partitions", "1", 1, RP_WORKERS_MAX, NULL },
         { "job", 0, RP_OPT_TEXT, offsetof(struct args, job), "NAME",
-          "consumer group and transactional id of the job (default: keyroute.SRC.DST)", NULL, 0, 0, NULL },
+          "consumer group and transactional id of the job (default: keyroute.SRC.DST)", NULL, 0, RP_JOB_NAME_MAX, NULL },
         { "take-over", 0, RP_OPT_FLAG, offsetof(struct args, take_over), NULL,
           "replace a run of the same job that seems to live, instead of standing back", NULL, 0, 0, NULL },
         RP_JOBS_TOPIC_OPTION(struct args),

@@ -26,7 +26,8 @@ static const char *const mode_choices[] = { "auto", "all", "latest", NULL };
 
 static const struct rp_option options[] = {
         { "job", 0, RP_OPT_TEXT, offsetof(struct args, job), "NAME",
-          "the job that copied (default: keyroute.SRC.DST); SRC is compared up to what it has copied", NULL, 0, 0, NULL },
+          "the job that copied (default: keyroute.SRC.DST); SRC is compared up to what it has copied", NULL, 0,
+          RP_JOB_NAME_MAX, NULL },
         { "mode", 0, RP_OPT_CHOICE, offsetof(struct args, mode), "MODE",
           "all: every record; latest: of each key the last one; auto: latest where a topic is compacted", "auto", 0, 0,
           mode_choices },

@@ -92,6 +92,9 @@ static rp_err_t set_value(const struct rp_option *opt, void *args, const char *t
                 /* Nothing is meant by an empty text but a variable of the shell that was not set. */
                 if (!*text)
                         return rp_fail(err, RP_ERR_USAGE, "--%s: expected %s, got an empty argument", opt->name, opt->arg);
+                if (opt->type == RP_OPT_TEXT && opt->max && strlen(text) > (size_t)opt->max)
+                        return rp_fail(err, RP_ERR_USAGE, "--%s: expected at most %" PRId64 " bytes, got %zu", opt->name, opt->max,
+                                       strlen(text));
                 *(const char **)at = text;
                 return RP_OK;
         case RP_OPT_TOPIC: {

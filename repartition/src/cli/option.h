@@ -14,7 +14,7 @@
 
 typedef enum {
         RP_OPT_FLAG,     /* bool: given or not                                   */
-        RP_OPT_TEXT,     /* const char *: the argument as it stands, not empty   */
+        RP_OPT_TEXT,     /* const char *: the argument as it stands, not empty; max: most bytes, 0: any number */
         RP_OPT_TOPIC,    /* const char *: what can be a topic's name             */
         RP_OPT_CHOICE,   /* const char *: one of row.choices, the row's own text */
         RP_OPT_COUNT,    /* int64_t: a whole number in [min, max]                */
@@ -43,7 +43,7 @@ struct rp_option {
         const char *arg;    /* what --help calls the argument, such as FILE; NULL for flags */
         const char *help;   /* one line, no full stop */
         const char *fallback; /* the default, as typed; NULL when there is none */
-        int64_t min, max;     /* RP_OPT_COUNT, RP_OPT_SIZE, RP_OPT_DURATION */
+        int64_t min, max;     /* RP_OPT_COUNT, RP_OPT_SIZE, RP_OPT_DURATION; max: RP_OPT_TEXT as well */
         const char *const *choices; /* RP_OPT_CHOICE: NULL-terminated */
 };
 

@@ -7,6 +7,8 @@
 
 #include <stddef.h>
 
+enum { RP_JOB_NAME_MAX = 520 }; /* of a name that the user gives; the longest default of two topics fits */
+
 /** @param source  of several, what they are called together, see rp_topics_label() */
 void rp_rewrite_default_name(char *out, size_t size, const char *source, const char *target);
 
