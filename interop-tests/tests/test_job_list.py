@@ -6,11 +6,12 @@ import time
 
 import pytest
 from confluent_kafka import Producer
-from records import JOBS, await_progress, end_offsets
+from records import JOBS, await_progress, end_offsets, java_partition, read
 from support import HANG_S, Librdkafka, unique
 from test_jobs import create_topic, delete_topic
+from test_repair import COUNT, START_MS, put, wrong
 from test_rewrite import MERGE, SLOW, fill, job_of
-from test_secure import assert_names, rights
+from test_secure import assert_names, in_place_rights, rights
 
 
 @pytest.fixture
@@ -141,3 +142,101 @@ def test_rights_that_are_missing_are_named(secure_kafka, repartition):
                                       ("Describe", "topic", source), ("Describe", "topic", target)])
     told, = repartition(*look).ok().json()["jobs"]
     assert (told["state"], told["running"], told["unknown"], told["progress"]["offsets_left"]) == ("finished", False, [], 0)
+
+
+# ---------------------------------------------------------------- in place
+
+
+def put_mixed(bootstrap, name, keys):
+    """One record of each key where another function would put it, and of every third a newer one where it belongs."""
+    records = [(wrong(b"key-%d" % i), b"key-%d" % i, b"old-%d" % i, START_MS + i) for i in range(keys)]
+    put(bootstrap, name, records + [(None, b"key-%d" % i, b"new", START_MS + keys + i) for i in range(0, keys, 3)])
+
+
+def test_repairs_are_told_killed_or_not(kafka, topic, jobs, listed, repartition, librdkafka):
+    name = topic("mended", partitions=COUNT, **{"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "1.0"})
+    put_mixed(kafka.bootstrap, name, 3000)
+    job, run = f"keyroute.repair.{name}", ("repair", name, "-b", kafka.bootstrap, "--jobs-topic", jobs)
+    repartition(*run, librdkafka=librdkafka).ends_with(1)
+    assert not listed()["exists"]  # a plan makes nothing
+    process = repartition.start(*run, "--execute", "--transaction-ms", 50, "--throttle-records", 800, librdkafka=librdkafka)
+    running = await_state(listed, job, "running")
+    assert (running["kind"], running["sources"], running["target"]) == ("repair", [name], name)
+    process.kill()
+    process.wait()
+    killed = await_state(listed, job, "unfinished")
+    copies = [record for record in read(kafka.bootstrap, name) if record.value and record.value.startswith(b"old") and
+              record.partition == java_partition(record.key, COUNT)]
+    assert 0 < len(copies) < 2000
+    assert killed["written"] == {"records": len(copies), "classes": {"safe": len(copies)},
+                                 "bytes": sum(len(r.key) + len(r.value) for r in copies)}
+    assert (killed["include"], killed["mark"]) == ("safe", False)
+    repartition(*run, "--execute", librdkafka=librdkafka).ok()
+    told, = listed()["jobs"]
+    assert (told["state"], told["running"], told["written"]["classes"]) == ("finished", False, {"safe": 2000})
+    assert told["began_at"] == killed["began_at"] and told["last_run"]["by"] != killed["last_run"]["by"]
+    assert told["progress"]["offsets_left_in_pass"] == 0
+    # A second run has nothing to say; another choice adds to the sum.
+    said = end_offsets(kafka.bootstrap, jobs)
+    repartition(*run, "--execute", librdkafka=librdkafka).ok()
+    assert end_offsets(kafka.bootstrap, jobs) == said and listed()["jobs"] == [told]
+    repartition(*run, "--execute", "--include", "stale", "--mark", librdkafka=librdkafka).ok()
+    told, = listed()["jobs"]
+    assert (told["state"], told["include"], told["mark"]) == ("finished", "safe,stale", True)
+    assert told["written"]["classes"] == {"safe": 2000, "stale": 1000}
+    # What is cleaned up later goes under the same name, and leaves the rest as it was.
+    repartition(*run, "--tombstones", "--execute", librdkafka=librdkafka).ok()
+    copies, tombstones = listed("--topic", name)["jobs"]
+    assert copies["written"] == told["written"] and copies["include"] == "safe,stale"
+    written = sum(record.value is None for record in read(kafka.bootstrap, name))
+    assert (tombstones["job"], tombstones["kind"], tombstones["state"]) == (job, "tombstones", "finished")
+    assert tombstones["written"]["records"] == written > 0
+    whole = listed(job)["jobs"]
+    assert [one["kind"] for one in whole] == ["repair", "tombstones"] and len(whole[0]["ranges"]) == COUNT
+    text = repartition("jobs", job, "-b", kafka.bootstrap, "--jobs-topic", jobs).ok().out
+    assert "safe 2,000, stale 1,000" in text and "copies      safe,stale, with a mark" in text
+
+
+def test_a_repair_without_a_record(kafka, topic, jobs, listed, repartition):
+    name = topic("unrecorded", partitions=COUNT)
+    put_mixed(kafka.bootstrap, name, 300)
+    run = ("repair", name, "-b", kafka.bootstrap, "--execute")
+    repartition(*run, "--jobs-topic", "none").ok()
+    repartition(*run, "--include", "stale", "--jobs-topic", jobs).ok()  # which goes on from what is not recorded
+    told, = listed()["jobs"]
+    assert (told["state"], told["written"]["classes"]) == ("finished", {"stale": 100})
+    assert "|" in repartition(*run, "--job", "a|b").ends_with(2).err
+
+
+def test_a_topic_made_again_begins_a_sum_of_its_own(kafka, topic, jobs, listed, repartition):
+    name, new = topic("anew", partitions=COUNT), Librdkafka("new")
+    run = ("repair", name, "-b", kafka.bootstrap, "--execute", "--jobs-topic", jobs)
+    put_mixed(kafka.bootstrap, name, 300)
+    repartition(*run, librdkafka=new).ok()
+    before, = listed()["jobs"]
+    delete_topic(kafka, name)
+    create_topic(kafka, name, COUNT)
+    assert [one["target"]["now"] for one in listed(before["job"], librdkafka=new)["jobs"]] == ["made-anew"]
+    put_mixed(kafka.bootstrap, name, 30)
+    repartition(*run, librdkafka=new).ok()
+    told, = listed()["jobs"]
+    assert before["written"]["records"] == 200 and told["written"]["records"] == 20 and told["began_at"] > before["began_at"]
+
+
+@pytest.mark.parametrize("operation", ["Create", "Read", "Write"])
+def test_jobs_in_place_name_the_right_on_the_topic_of_jobs(secure_kafka, repartition, librdkafka, operation):
+    name, jobs = secure_kafka.create(unique("place"), COUNT), unique("jobs")
+    put_mixed(secure_kafka.bootstrap, name, 30)
+    run = ("repair", name, "-F", secure_kafka.properties("plain-alice"), "--execute", "--timeout-ms", 20000, "--quiet")
+    if operation != "Create":
+        secure_kafka.create(jobs, 1, **{"cleanup.policy": "compact"})
+        put(secure_kafka.bootstrap, jobs, [(0, b"another", None, START_MS)])  # an empty one needs no reading
+    granted = in_place_rights(name, f"keyroute.repair.{name}")
+    secure_kafka.set_rights("alice", granted + [("Describe", "topic", jobs)] + [
+        (other, "topic", jobs) for other in ("Create", "Read", "Write") if other != operation])
+    refused = repartition(*run, "--jobs-topic", jobs, librdkafka=librdkafka)
+    assert_names(refused, operation, f'topic "{jobs}"')
+    assert "--jobs-topic none" in refused.err and len(read(secure_kafka.bootstrap, name)) == 40
+    secure_kafka.set_rights("alice", granted)
+    repartition(*run, "--jobs-topic", "none", librdkafka=librdkafka).ok()
+    assert len(read(secure_kafka.bootstrap, name)) == 60

@@ -54,7 +54,8 @@ def rights(source, target, job=None):
 def in_place_rights(topic, job):
     """The same for a job that stays within one topic."""
     return [(operation, "topic", topic) for operation in ("Read", "Write", "DescribeConfigs")] + [
-        ("Read", "group", job), ("Read", "group", f"{job}.lease"), ("Write", "transactional-id", f"{job}*")]
+        ("Read", "group", job), ("Read", "group", f"{job}.lease"), ("Write", "transactional-id", f"{job}*"),
+        *[(operation, "topic", JOBS) for operation in ("Create", "Read", "Write")]]
 
 
 def cutover_rights(group):
@@ -216,9 +217,9 @@ def test_jobs_in_place_name_the_right_that_they_lack(secure_kafka, source, repar
     job = f"keyroute.{command}.{source}"
     allowed = in_place_rights(source, job)
     if operation == "Write" and role == "source":  # Read would let it see the topic, Write alone does too
-        allowed = [r for r in allowed if r[:2] != ("Write", "topic")]
+        allowed = [r for r in allowed if r[:2] != ("Write", "topic") or r[2] == JOBS]
     else:
-        allowed = [r for r in allowed if r[:2] != (operation, kind) or r[2].endswith(".lease")]
+        allowed = [r for r in allowed if r[:2] != (operation, kind) or r[2].endswith(".lease") or r[2] == JOBS]
     secure_kafka.set_rights("alice", allowed)
     resource = f'{kind.replace("-", " ")} "{source if role == "source" else job}'
     before = end_offsets(secure_kafka.bootstrap, source)

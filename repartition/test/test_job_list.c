@@ -90,6 +90,52 @@ static void test_jobs_are_told_by_name(void **state)
         assert_false(rp_job_entry_is_about(&list.entries[1], "orders.v2"));
 }
 
+static void say_done(const char *key, uint64_t safe, uint64_t stale, int64_t since_ms, bool is_finished)
+{
+        const struct rp_job_done done = { .since_ms = since_ms, .records = { [RP_CLASS_SAFE] = safe, [RP_CLASS_STALE] = stale },
+                                          .bytes = 100, .is_finished = is_finished };
+        char *text = rp_job_done_print(&done);
+
+        say(key, text);
+        free(text);
+}
+
+static void test_jobs_in_place_tell_what_they_wrote(void **state)
+{
+        struct rp_job_lane lanes[2] = { { .first = -1, .pass_end = -1 }, { .first = 4, .pass_end = 6 } };
+
+        (void)state;
+        describe("mend", "repair", "orders", "orders");
+        say_done("mend|done|copies", 5, 0, BEGAN_MS, false);
+        say_done("mend|done|copies", 7, 2, BEGAN_MS, true); /* the last word counts */
+        say("mend|judged|copies", "{\"keyroute\":1,\"ranges\":[1,9,2,8]}");
+        describe("mend|tombstones", "tombstones", "orders", "orders");
+        say_done("mend|done|tombstones", 3, 0, BEGAN_MS, false);
+        describe("along", "follow", "orders", "orders");
+        say_done("along|done|0", 4, 0, BEGAN_MS, false); /* by partition */
+        say_done("along|done|3", 1, 6, BEGAN_MS, false);
+        say_done("along|done|4", 9, 9, BEGAN_MS - 1, false); /* of a topic that was made anew since */
+        rp_job_list_sort(&list);
+        assert_int_equal(list.cnt, 3);
+        assert_int_equal(list.damage_cnt, 0);
+        assert_string_equal(rp_job_entry_kind(&list.entries[0]), "follow-in-place");
+        assert_int_equal(list.entries[0].done.records[RP_CLASS_SAFE], 5);
+        assert_int_equal(list.entries[0].done.records[RP_CLASS_STALE], 6);
+        assert_int_equal(list.entries[0].done.bytes, 200);
+        assert_string_equal(rp_job_entry_kind(&list.entries[1]), "repair");
+        assert_int_equal(rp_job_done_records(&list.entries[1].done), 9);
+        assert_true(list.entries[1].done.is_finished);
+        assert_string_equal(rp_job_entry_kind(&list.entries[2]), "tombstones");
+        assert_string_equal(list.entries[2].job, "mend");
+        assert_int_equal(rp_job_done_records(&list.entries[2].done), 3);
+        assert_false(list.entries[2].done.is_finished);
+        rp_job_lanes_judged(lanes, 2, &list.entries[1]);
+        assert_int_equal(lanes[0].first, 1);
+        assert_int_equal(lanes[0].pass_end, 9);
+        assert_int_equal(lanes[1].first, 4); /* the note says it better */
+        assert_int_equal(lanes[1].pass_end, 6);
+}
+
 static void test_what_was_taken_back_is_gone(void **state)
 {
         (void)state;
@@ -260,6 +306,7 @@ static void test_text_and_json(void **state)
                                   "\"by\":\"host h, process 7\",\"version\":\"0.1.0\"},"
                                   "\"last_commit_at\":\"1970-01-01T00:00:01.000Z\",\"running\":false,\"runner\":null,"
                                   "\"progress\":{\"offsets_done\":1200,\"offsets_left_in_pass\":30,\"offsets_left\":45},"
+                                  "\"written\":null,"
                                   "\"checkpoints\":0,\"waypoints\":0,\"unknown\":[]}]}\n");
         free(text);
 }
@@ -286,6 +333,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(test_jobs_are_told_by_name, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_jobs_in_place_tell_what_they_wrote, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_what_was_taken_back_is_gone, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_damage_is_counted_and_named, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_partition_counts_that_no_topic_has_are_damage, set_up, tear_down),

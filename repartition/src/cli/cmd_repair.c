@@ -24,7 +24,7 @@ struct args {
         struct rp_client_args client;
         struct rp_policy_args policy;
         struct rp_neighbour_args neighbour;
-        const char *include, *job;
+        const char *include, *job, *jobs_topic;
         bool execute, mark, tombstones, take_over, allow_librdkafka;
         int64_t max_memory, transaction_ms, timeout_ms;
 };
@@ -40,6 +40,7 @@ static const struct rp_option options[] = {
           "instead, and later: tombstones for the old copies in a compacted topic", NULL, 0, 0, NULL },
         { "job", 0, RP_OPT_TEXT, offsetof(struct args, job), "NAME",
           "consumer group and transactional id of the job (default: keyroute.repair.TOPIC)", NULL, 0, RP_JOB_NAME_MAX, NULL },
+        RP_JOBS_TOPIC_OPTION(struct args),
         { "take-over", 0, RP_OPT_FLAG, offsetof(struct args, take_over), NULL,
           "replace a run of the same job that seems to live, instead of standing back", NULL, 0, 0, NULL },
         { "max-memory", 0, RP_OPT_SIZE, offsetof(struct args, max_memory), "BYTES",
@@ -66,6 +67,8 @@ struct session {
         const struct args *args;
         const struct rp_client_config *client;
         struct rp_repair_preparation preparation;
+        struct rp_repair_prepare_config config;
+        char by[RP_NOTE_BY_SIZE];
         struct rp_findings findings;
         struct rp_repair_report report;
         struct rp_repair_result result;
@@ -222,7 +225,7 @@ static int plan(struct session *session)
         return print_plan(session);
 }
 
-static void on_lease_note(void *arg, const char *text)
+static void on_note(void *arg, const char *text)
 {
         if (!((const struct session *)arg)->args->common.quiet)
                 fprintf(stderr, "repartition repair: %s\n", text);
@@ -240,7 +243,7 @@ static rp_err_t take_lease(struct session *session, struct rp_error *err)
         struct rp_lease_config lease = {
                 .client = session->client, .asker = rp_kafka_source_client(session->preparation.source),
                 .job = session->result.job, .topic = session->result.topic, .timeout_ms = (int)session->args->timeout_ms,
-                .takes_over = session->args->take_over, .say = on_lease_note, .tick = on_lease_wait, .arg = session,
+                .takes_over = session->args->take_over, .say = on_note, .tick = on_lease_wait, .arg = session,
         };
 
         if (!session->preparation.facts.settings_are_known)
@@ -248,43 +251,69 @@ static rp_err_t take_lease(struct session *session, struct rp_error *err)
         return rp_lease_take(&session->lease, &lease, err);
 }
 
-static rp_err_t perform(struct session *session, struct rp_error *err)
+static rp_err_t read_record(void *arg, struct rp_job_fold *fold, struct rp_error *err)
+{
+        struct session *session = arg;
+        rp_err_t rc = rp_jobs_topic_read(session->preparation.jobs, fold, true, (int)session->args->timeout_ms, err);
+
+        return rc == RP_OK ? rc : rp_jobs_topic_offer_none(err);
+}
+
+static rp_err_t open_sink(struct session *session, struct rp_error *err)
 {
         const struct rp_topic_facts *topic = &session->preparation.facts.topic;
         struct rp_kafka_sink_config sink = {
                 .client = session->client, .source = session->preparation.source, .job = session->result.job,
                 .topic = session->result.topic, .partition_cnt = session->result.partition_cnt,
                 .batch_bytes_max = topic->max_message_bytes > 0 ? topic->max_message_bytes : 0,
-                .timeout_ms = (int)session->args->timeout_ms,
+                .timeout_ms = (int)session->args->timeout_ms, .jobs = session->preparation.jobs,
         };
-        char host[64] = "?", by[RP_NOTE_BY_SIZE];
-        struct rp_repair_job job = make_job(session);
-        int64_t began = rp_clock_ms();
-        rp_err_t rc = take_lease(session, err);
+        rp_err_t rc = rp_kafka_sink_new(&session->sink, &sink, err);
 
         if (rc == RP_OK)
-                rc = rp_kafka_sink_new(&job.sink, &sink, err);
-        if (rc == RP_OK)
-                rc = rp_kafka_sink_watch(job.sink, rp_kafka_source_client(session->preparation.source), session->result.topic,
-                                         (int)session->args->timeout_ms, err);
-        if (rc != RP_OK) {
-                if (job.sink)
-                        job.sink->ops->free(job.sink);
-                rp_lease_give_back(session->lease);
-                return rc;
-        }
-        gethostname(host, sizeof(host) - 1);
-        snprintf(by, sizeof(by), "host %s, process %ld", host, (long)getpid());
-        job.by = by;
-        session->sink = job.sink;
+                rc = rp_kafka_sink_watch(session->sink, rp_kafka_source_client(session->preparation.source),
+                                         session->result.topic, (int)session->args->timeout_ms, err);
+        return rc;
+}
+
+static rp_err_t mend(struct session *session, struct rp_error *err)
+{
+        const struct rp_repair_record_config record = {
+                .job = session->result.job, .descriptor = &session->preparation.descriptor, .read = read_record, .arg = session,
+        };
+        struct rp_repair_job job = make_job(session);
+        rp_err_t rc;
+
+        if (session->preparation.jobs && !(job.record = rp_repair_record_new(&record)))
+                return rp_fail(err, RP_ERR_FATAL, "out of memory");
+        job.sink = session->sink;
+        job.by = session->by;
         job.unchanged = on_unchanged;
         job.hold = rp_governor_hold;
         job.hold_arg = session->governor;
         job.transaction_ms_now = rp_governor_transaction_ms(session->governor);
-        rp_progress_line_start(&session->line, stderr, rp_wants_progress(&session->args->common), "repair: read", began);
         rc = rp_repair_run(&job, &session->report, err);
+        rp_repair_record_free(job.record);
+        return rc;
+}
+
+static rp_err_t perform(struct session *session, struct rp_error *err)
+{
+        int64_t began = rp_clock_ms();
+        rp_err_t rc = take_lease(session, err);
+
+        if (rc == RP_OK)
+                rc = rp_repair_prepare_record(&session->preparation, &session->config, err);
+        if (session->preparation.jobs)
+                rp_jobs_topic_on_wait(session->preparation.jobs, on_note, session);
+        if (rc == RP_OK)
+                rc = open_sink(session, err);
+        rp_progress_line_start(&session->line, stderr, rp_wants_progress(&session->args->common), "repair: read", began);
+        if (rc == RP_OK)
+                rc = mend(session, err);
         rp_progress_line_end(&session->line);
-        job.sink->ops->free(job.sink);
+        if (session->sink)
+                session->sink->ops->free(session->sink);
         rp_lease_give_back(session->lease);
         session->lease = NULL;
         tell(session, &session->report);
@@ -333,15 +362,20 @@ static int execute(struct session *session)
 static int repair(struct session *session)
 {
         struct rp_repair_preparation *preparation = &session->preparation;
-        struct rp_repair_prepare_config config = { .client = session->client, .topic = session->result.topic,
-                                                   .job = session->result.job, .rule = session->result.rule,
-                                                   .timeout_ms = (int)session->args->timeout_ms };
         struct rp_repair_job job;
         struct rp_error err;
         unsigned include = session->preparation.facts.include;
+        char host[64] = "?";
 
+        gethostname(host, sizeof(host) - 1);
+        snprintf(session->by, sizeof(session->by), "host %s, process %ld", host, (long)getpid());
+        session->config = (struct rp_repair_prepare_config){
+                .client = session->client, .topic = session->result.topic, .job = session->result.job,
+                .rule = session->result.rule, .jobs_topic = session->args->jobs_topic, .by = session->by,
+                .timeout_ms = (int)session->args->timeout_ms,
+        };
         rp_interrupt_watch(RP_GRACE_READING_S);
-        if (rp_repair_prepare(preparation, &config, &err) != RP_OK)
+        if (rp_repair_prepare(preparation, &session->config, &err) != RP_OK)
                 return rp_die("repair", &err);
         preparation->facts.include = include;
         preparation->facts.mark = session->args->mark;
@@ -380,7 +414,8 @@ static int run(void *raw, char **operands, int operand_cnt)
         rp_repair_default_name(job, sizeof(job), operands[0]);
         *result = (struct rp_repair_result){ .topic = operands[0], .job = args->job ? args->job : job,
                                              .facts = &session.preparation.facts, .findings = &session.findings,
-                                             .report = &session.report, .job_option = args->job };
+                                             .report = &session.report, .job_option = args->job,
+                                             .jobs_topic = args->jobs_topic };
         if (args->include && !rp_classes_parse(args->include, &include, &word, &word_len)) {
                 rp_fail(&err, RP_ERR_USAGE, "--include: expected stale, split or unknown, or several of them with commas "
                         "between, got \"%.*s\"", (int)(word_len < 40 ? word_len : 40), word);
@@ -391,8 +426,8 @@ static int run(void *raw, char **operands, int operand_cnt)
                         args->include ? "--include" : "--mark");
                 return rp_die("repair", &err);
         }
-        if (rp_topic_name_check(operands[0], &err) != RP_OK || rp_topic_check_writable(operands[0], NULL, &err) != RP_OK ||
-            !(policy = rp_policy_from_args(&args->policy, &err)))
+        if (rp_topic_name_check(operands[0], &err) != RP_OK ||
+            rp_topic_check_writable(operands[0], args->jobs_topic, &err) != RP_OK || !(policy = rp_policy_from_args(&args->policy, &err)))
                 return rp_die("repair", &err);
         if (args->policy.policy_file || args->policy.hash) {
                 result->policy_option = args->policy.policy_file ? "--policy" : "--hash";

@@ -1,6 +1,7 @@
 #include "cli/repair_print.h"
 
 #include "decide/repair_pass.h"
+#include "io/jobs_topic.h"
 #include "report/classes.h"
 #include "report/findings.h"
 #include "report/json.h"
@@ -37,6 +38,10 @@ static void print_command(const struct rp_repair_result *result, bool tombstones
         if (result->job_option) {
                 fputs(" --job ", out);
                 rp_text_shell_word(out, result->job_option);
+        }
+        if (strcmp(result->jobs_topic, RP_JOBS_TOPIC_DEFAULT) != 0) {
+                fputs(" --jobs-topic ", out);
+                rp_text_shell_word(out, result->jobs_topic);
         }
         fprintf(out, "%s%s%s\n", *result->client_args ? " " : "", result->client_args, execute ? " --execute" : "");
 }

@@ -24,6 +24,7 @@ struct rp_repair_result {
         int64_t elapsed_ms;
         const char *client_args; /* -b, -F and -X as the user gave them, for commands to copy; "" when none */
         const char *job_option;  /* --job as the user gave it; NULL: the default name */
+        const char *jobs_topic;
         const char *policy_option, *policy_value; /* "--policy", FILE or "--hash", NAME; NULL: the default */
 };
 

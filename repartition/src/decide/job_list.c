@@ -21,17 +21,18 @@ void rp_job_list_release(struct rp_job_list *list)
 }
 
 /* Jobs of hundreds of checkpoints come one after the other: the last one is asked first. */
-static struct rp_job_entry *find(struct rp_job_list *list, const char *job, size_t len)
+static struct rp_job_entry *find(struct rp_job_list *list, const char *job, size_t len, bool is_of_tombstones)
 {
         for (size_t i = list->cnt; i-- > 0;)
-                if (strlen(list->entries[i].job) == len && !memcmp(list->entries[i].job, job, len))
+                if (list->entries[i].is_of_tombstones == is_of_tombstones && strlen(list->entries[i].job) == len &&
+                    !memcmp(list->entries[i].job, job, len))
                         return &list->entries[i];
         return NULL;
 }
 
-static struct rp_job_entry *find_or_add(struct rp_job_list *list, const char *job, size_t len)
+static struct rp_job_entry *find_or_add(struct rp_job_list *list, const char *job, size_t len, bool is_of_tombstones)
 {
-        struct rp_job_entry *entry = find(list, job, len);
+        struct rp_job_entry *entry = find(list, job, len, is_of_tombstones);
 
         if (entry)
                 return entry;
@@ -45,7 +46,8 @@ static struct rp_job_entry *find_or_add(struct rp_job_list *list, const char *jo
                 list->cap = cap;
         }
         entry = &list->entries[list->cnt];
-        *entry = (struct rp_job_entry){ .job = strndup(job, len), .described_ms = -1, .committed_ms = -1 };
+        *entry = (struct rp_job_entry){ .job = strndup(job, len), .is_of_tombstones = is_of_tombstones, .described_ms = -1,
+                                        .committed_ms = -1 };
         if (!entry->job || !rp_job_fold_init(&entry->fold, entry->job)) {
                 free(entry->job);
                 return NULL;
@@ -81,6 +83,7 @@ static bool is_json(const char *text)
 /* What the text cannot be read as; NULL: it is well, or the key says nothing that this version knows of. */
 static const char *find_damage(const char *kind, const char *text)
 {
+        struct rp_job_done done;
         bool is_full;
 
         if (!strncmp(kind, "checkpoint|", 11))
@@ -89,6 +92,10 @@ static const char *find_damage(const char *kind, const char *text)
                 return is_json(text) ? NULL : "no waypoint";
         if (!strncmp(kind, "progress|", 9))
                 return is_json(text) ? NULL : "no position";
+        if (!strncmp(kind, "done|", 5))
+                return rp_job_done_parse(&done, text) ? NULL : "no sum of what was done";
+        if (!strncmp(kind, "judged|", 7))
+                return rp_job_judged_parse(NULL, 0, text) ? NULL : "no ranges";
         return "of a kind that is not known";
 }
 
@@ -123,9 +130,15 @@ static bool take(struct rp_job_list *list, struct rp_job_entry *entry, const cha
         }
         entry->checkpoint_cnt += text && !strncmp(kind, "checkpoint|", 11);
         entry->waypoint_cnt += text && !strncmp(kind, "waypoint|", 9);
-        if (!strncmp(kind, "progress|", 9))
+        if (!strncmp(kind, "progress|", 9) || !strncmp(kind, "done|", 5) || !strncmp(kind, "judged|", 7))
                 return rp_job_fold_add(&entry->fold, said->key, said->key_len, text, text ? said->value_len : 0);
         return true;
+}
+
+static bool is_of_tombstones(const char *kind)
+{
+        return !strcmp(kind, RP_KIND_TOMBSTONES) || !strcmp(kind, "done|" RP_DONE_TOMBSTONES) ||
+               !strcmp(kind, "judged|" RP_DONE_TOMBSTONES);
 }
 
 /* Names come from a topic that others can write to: one that could not even be printed as JSON is none. */
@@ -150,14 +163,15 @@ bool rp_job_list_add(struct rp_job_list *list, const struct rp_job_said *said)
                 add_damage(list, said, key ? "a key that is no name" : "no key");
                 return true;
         }
-        entry = find_or_add(list, key, len);
         kind = bar ? strndup(bar + 1, said->key_len - len - 1) : NULL;
+        entry = find_or_add(list, key, len, kind && is_of_tombstones(kind));
         text = said->value ? strndup(said->value, said->value_len) : NULL;
         is_well = entry && (!bar || kind) && (!said->value || text);
         if (is_well) {
                 uint64_t damage_cnt = list->damage_cnt;
 
-                is_well = kind ? take(list, entry, kind, text, said) : describe(list, entry, text, said);
+                is_well = kind && strcmp(kind, RP_KIND_TOMBSTONES) ? take(list, entry, kind, text, said)
+                                                                   : describe(list, entry, text, said);
                 if (text && damage_cnt == list->damage_cnt && said->timestamp_ms > entry->committed_ms)
                         entry->committed_ms = said->timestamp_ms;
         }
@@ -168,7 +182,26 @@ bool rp_job_list_add(struct rp_job_list *list, const struct rp_job_said *said)
 
 static int by_name(const void *a, const void *b)
 {
-        return strcmp(((const struct rp_job_entry *)a)->job, ((const struct rp_job_entry *)b)->job);
+        const struct rp_job_entry *x = a, *y = b;
+        int order = strcmp(x->job, y->job);
+
+        return order ? order : x->is_of_tombstones - y->is_of_tombstones;
+}
+
+/* Members of a follow in place sum up by partition. What was said of a topic that was made anew since counts no more. */
+static void sum_up(struct rp_job_entry *entry)
+{
+        for (size_t i = 0; i < entry->fold.saying_cnt; i++) {
+                const struct rp_job_saying *saying = &entry->fold.sayings[i];
+                struct rp_job_done done;
+
+                if (strncmp(saying->key, "done|", 5) || !rp_job_done_parse(&done, saying->text) ||
+                    (entry->descriptor && done.since_ms != entry->descriptor->since_ms))
+                        continue;
+                entry->has_done = true;
+                entry->done.is_finished |= done.is_finished;
+                rp_job_done_add(&entry->done, &done);
+        }
 }
 
 /* A job of which nothing could be read at all, or everything was taken back, is none. */
@@ -180,6 +213,7 @@ void rp_job_list_sort(struct rp_job_list *list)
                 struct rp_job_entry *entry = &list->entries[i];
 
                 if (entry->descriptor || entry->committed_ms >= 0) {
+                        sum_up(entry);
                         list->entries[cnt++] = *entry;
                         continue;
                 }
@@ -231,6 +265,20 @@ void rp_job_lane_note(struct rp_job_lane *lane, const char *text)
         } else if (rp_follow_note_parse(&follow, text)) {
                 lane->first = follow.first;
         }
+}
+
+void rp_job_lanes_judged(struct rp_job_lane *lanes, int32_t cnt, const struct rp_job_entry *entry)
+{
+        const char *text = rp_job_fold_said(&entry->fold, entry->is_of_tombstones ? "judged|" RP_DONE_TOMBSTONES
+                                                                                  : "judged|" RP_DONE_COPIES);
+        struct rp_range *ranges = text ? calloc((size_t)cnt + 1, sizeof(*ranges)) : NULL;
+
+        if (ranges && rp_job_judged_parse(ranges, cnt, text))
+                for (int32_t p = 0; p < cnt; p++) {
+                        lanes[p].first = lanes[p].first < 0 ? ranges[p].first : lanes[p].first;
+                        lanes[p].pass_end = lanes[p].pass_end < 0 ? ranges[p].end : lanes[p].pass_end;
+                }
+        free(ranges);
 }
 
 struct rp_job_extent rp_job_extent(const struct rp_job_lane *lanes, size_t cnt)

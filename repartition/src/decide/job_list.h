@@ -10,14 +10,17 @@
 
 enum { RP_JOB_DAMAGE_MAX = 8, RP_JOB_DAMAGE_KEY_MAX = 120 };
 
-/** One job. */
+/** One job; what it wrote as tombstones later counts as another one of the same name. */
 struct rp_job_entry {
         char *job;
+        bool is_of_tombstones;
         struct rp_job_descriptor *descriptor;  /* the last one; NULL: none that could be read */
         int64_t described_ms;                  /* when that one was committed; -1: not known */
         int64_t committed_ms;                  /* when any record of the job was last committed; -1: not known */
         uint64_t checkpoint_cnt, waypoint_cnt; /* that are in the topic, those included that compaction will take away */
-        struct rp_job_fold fold;               /* the positions of a job between two clusters; nothing else of it counts */
+        bool has_done;                         /* it tells what it has written: jobs in place do */
+        struct rp_job_done done;               /* once rp_job_list_sort() was called */
+        struct rp_job_fold fold;               /* the positions of a job between two clusters, and what jobs in place say */
 };
 
 /** A record that could not be read. */
@@ -47,7 +50,7 @@ struct rp_job_said {
 /** @returns false when out of memory. */
 bool rp_job_list_add(struct rp_job_list *list, const struct rp_job_said *said);
 
-/** By name. To be called once, when all is added. */
+/** By name, and sums up what is said of each. To be called once, when all is added. */
 void rp_job_list_sort(struct rp_job_list *list);
 
 /** Whether the job reads or writes that topic. One that nobody has described does not. */
@@ -70,6 +73,9 @@ struct rp_job_lane {
 
 /** Takes from the note beside the stored offset where copying began, and the end of the pass; whatever kind of note it is. */
 void rp_job_lane_note(struct rp_job_lane *lane, const char *note);
+
+/** Takes what is said of the offsets that the last pass of a job in place was about, where no note has told it. */
+void rp_job_lanes_judged(struct rp_job_lane *lanes, int32_t cnt, const struct rp_job_entry *entry);
 
 struct rp_job_extent {
         int64_t done;     /* offsets between first and next; -1: not known */

@@ -34,6 +34,10 @@ char *rp_job_descriptor_print(const struct rp_job_descriptor *descriptor)
                 json_array_append_new(source, end_json(&descriptor->sources[s]));
         if (root && *descriptor->rule)
                 json_object_set_new(root, "rule", json_string(descriptor->rule));
+        if (root && *descriptor->include)
+                json_object_set_new(root, "include", json_string(descriptor->include));
+        if (root && descriptor->marks)
+                json_object_set_new(root, "mark", json_true());
         text = root ? json_dumps(root, JSON_COMPACT) : NULL;
 
         json_decref(root);
@@ -74,24 +78,26 @@ bool rp_job_descriptor_parse(struct rp_job_descriptor *descriptor, const char *t
 {
         json_t *root = text ? json_loads(text, 0, NULL) : NULL;
         json_t *target;
-        const char *kind, *identity, *fingerprint, *by, *tool, *rule = "";
+        const char *kind, *identity, *fingerprint, *by, *tool, *rule = "", *include = "";
         json_int_t since;
-        int version;
+        int version, marks = 0;
         bool is_valid = false;
 
         *descriptor = (struct rp_job_descriptor){ 0 };
-        if (root && json_unpack(root, "{s:i, s:s, s:s, s:s, s:o, s:s, s:s, s:I, s?s}", "keyroute", &version, "kind", &kind,
-                                "job", &identity, "policy", &fingerprint, "target", &target, "by", &by,
-                                "version", &tool, "since_ms", &since, "rule", &rule) == 0)
+        if (root && json_unpack(root, "{s:i, s:s, s:s, s:s, s:o, s:s, s:s, s:I, s?s, s?s, s?b}", "keyroute", &version, "kind",
+                                &kind, "job", &identity, "policy", &fingerprint, "target", &target, "by", &by, "version",
+                                &tool, "since_ms", &since, "rule", &rule, "include", &include, "mark", &marks) == 0)
                 is_valid = version == JOB_RECORD_VERSION && copy_text(descriptor->kind, sizeof(descriptor->kind), kind) &&
                            copy_text(descriptor->identity, sizeof(descriptor->identity), identity) &&
                            copy_text(descriptor->fingerprint, sizeof(descriptor->fingerprint), fingerprint) &&
                            copy_text(descriptor->by, sizeof(descriptor->by), by) &&
                            copy_text(descriptor->version, sizeof(descriptor->version), tool) &&
                            copy_text(descriptor->rule, sizeof(descriptor->rule), rule) &&
+                           copy_text(descriptor->include, sizeof(descriptor->include), include) &&
                            parse_sources(descriptor, root) && parse_end(&descriptor->target, target);
         if (is_valid)
                 descriptor->since_ms = since;
+        descriptor->marks = marks;
         json_decref(root);
         return is_valid;
 }
@@ -165,6 +171,102 @@ bool rp_job_name_is_legal(const char *job)
         return *job && !strchr(job, '|') && strlen(job) <= 600;
 }
 
+rp_err_t rp_job_fail_name(const char *job, struct rp_error *err)
+{
+        return rp_fail(err, RP_ERR_USAGE, "--job \"%.200s\": a name without the character | and of up to 600 bytes, please, or "
+                       "--jobs-topic none", job);
+}
+
+/* ---- what a job in place has done ---------------------------------------------------------------------------------------- */
+
+char *rp_job_done_print(const struct rp_job_done *done)
+{
+        json_t *classes = json_object();
+        json_t *root = json_pack("{s:i, s:I, s:b, s:I, s:o}", "keyroute", JOB_RECORD_VERSION, "since_ms",
+                                 (json_int_t)done->since_ms, "finished", done->is_finished, "bytes", (json_int_t)done->bytes,
+                                 "classes", classes);
+        char *text = NULL;
+
+        for (int class = 0; root && class < RP_CLASS_CNT; class++)
+                if (done->records[class])
+                        json_object_set_new(classes, rp_class_name(class), json_integer((json_int_t)done->records[class]));
+        if (root)
+                text = json_dumps(root, JSON_COMPACT);
+        json_decref(root);
+        return text;
+}
+
+bool rp_job_done_parse(struct rp_job_done *done, const char *text)
+{
+        json_t *root = text ? json_loads(text, 0, NULL) : NULL, *classes = NULL;
+        json_int_t since = 0, bytes = 0;
+        int version = 0, is_finished = 0;
+        bool is_valid = root && json_unpack(root, "{s:i, s:I, s:b, s:I, s:o}", "keyroute", &version, "since_ms", &since,
+                                            "finished", &is_finished, "bytes", &bytes, "classes", &classes) == 0 &&
+                        version == JOB_RECORD_VERSION && bytes >= 0;
+
+        *done = (struct rp_job_done){ .since_ms = since, .is_finished = is_finished, .bytes = (uint64_t)bytes };
+        for (int class = 0; is_valid && class < RP_CLASS_CNT; class++) {
+                json_int_t records = json_integer_value(json_object_get(classes, rp_class_name(class)));
+
+                is_valid = records >= 0;
+                done->records[class] = (uint64_t)records;
+        }
+        json_decref(root);
+        return is_valid;
+}
+
+void rp_job_done_add(struct rp_job_done *sum, const struct rp_job_done *one)
+{
+        for (int class = 0; class < RP_CLASS_CNT; class++)
+                sum->records[class] += one->records[class];
+        sum->bytes += one->bytes;
+}
+
+uint64_t rp_job_done_records(const struct rp_job_done *done)
+{
+        uint64_t sum = 0;
+
+        for (int class = 0; class < RP_CLASS_CNT; class++)
+                sum += done->records[class];
+        return sum;
+}
+
+char *rp_job_judged_print(const struct rp_range *ranges, int32_t cnt)
+{
+        json_t *offsets = json_array(), *root = json_pack("{s:i, s:o}", "keyroute", JOB_RECORD_VERSION, "ranges", offsets);
+        char *text = NULL;
+
+        for (int32_t p = 0; root && p < cnt; p++) {
+                json_array_append_new(offsets, json_integer(ranges[p].first));
+                json_array_append_new(offsets, json_integer(ranges[p].end));
+        }
+        if (root)
+                text = json_dumps(root, JSON_COMPACT);
+        json_decref(root);
+        return text;
+}
+
+bool rp_job_judged_parse(struct rp_range *ranges, int32_t cnt, const char *text)
+{
+        json_t *root = text ? json_loads(text, 0, NULL) : NULL, *offsets = json_object_get(root, "ranges");
+        bool is_valid = json_is_array(offsets);
+
+        for (int32_t p = 0; p < cnt; p++) {
+                json_t *first = json_array_get(offsets, 2 * (size_t)p), *end = json_array_get(offsets, 2 * (size_t)p + 1);
+
+                ranges[p].first = json_is_integer(first) ? json_integer_value(first) : -1;
+                ranges[p].end = json_is_integer(end) ? json_integer_value(end) : -1;
+        }
+        json_decref(root);
+        return is_valid;
+}
+
+void rp_job_saying_key(char out[RP_JOB_KEY_SIZE], const char *job, const char *kind, const char *what)
+{
+        snprintf(out, RP_JOB_KEY_SIZE, "%s|%s|%s", job, kind, what);
+}
+
 /* ---- folding ------------------------------------------------------------------------------------------------------------ */
 
 bool rp_job_fold_init(struct rp_job_fold *fold, const char *job)
@@ -185,6 +287,11 @@ void rp_job_fold_release(struct rp_job_fold *fold)
                 free(fold->waypoints[i].text);
         for (int32_t p = 0; p < fold->waypoint_partition_cnt; p++)
                 free(fold->waypoint_slots[p]);
+        for (size_t i = 0; i < fold->saying_cnt; i++) {
+                free(fold->sayings[i].key);
+                free(fold->sayings[i].text);
+        }
+        free(fold->sayings);
         free(fold->waypoint_slots);
         free(fold->waypoints);
         free(fold->positions);
@@ -350,6 +457,31 @@ static bool add_waypoint(struct rp_job_fold *fold, const char *rest, char *text)
         return true;
 }
 
+/* Takes the text. */
+static bool add_saying(struct rp_job_fold *fold, const char *key, char *text)
+{
+        struct rp_job_saying *saying = NULL;
+
+        for (size_t i = 0; !saying && i < fold->saying_cnt; i++)
+                if (!strcmp(fold->sayings[i].key, key))
+                        saying = &fold->sayings[i];
+        if (!saying) {
+                struct rp_job_saying *grown = realloc(fold->sayings, (fold->saying_cnt + 1) * sizeof(*grown));
+
+                if (grown)
+                        fold->sayings = grown;
+                if (!grown || !(grown[fold->saying_cnt].key = strdup(key))) {
+                        free(text);
+                        return false;
+                }
+                saying = &grown[fold->saying_cnt++];
+                saying->text = NULL;
+        }
+        free(saying->text);
+        saying->text = text;
+        return true;
+}
+
 bool rp_job_fold_add(struct rp_job_fold *fold, const void *key, size_t key_len, const void *value, size_t value_len)
 {
         static const char progress[] = "progress|", checkpoint[] = "checkpoint|", waypoint[] = "waypoint|";
@@ -375,10 +507,21 @@ bool rp_job_fold_add(struct rp_job_fold *fold, const void *key, size_t key_len, 
                 text = NULL;
         } else if (!strncmp(rest + 1, checkpoint, sizeof(checkpoint) - 1)) {
                 is_well = add_checkpoint(fold, rest + sizeof(checkpoint), text);
+        } else {
+                is_well = add_saying(fold, rest + 1, text);
+                text = NULL;
         }
         free(rest);
         free(text);
         return is_well;
+}
+
+const char *rp_job_fold_said(const struct rp_job_fold *fold, const char *key)
+{
+        for (size_t i = 0; i < fold->saying_cnt; i++)
+                if (!strcmp(fold->sayings[i].key, key))
+                        return fold->sayings[i].text;
+        return NULL;
 }
 
 int64_t rp_job_fold_epoch(const struct rp_job_fold *fold)

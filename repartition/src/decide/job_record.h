@@ -8,6 +8,10 @@
  *         JOB|checkpoint|SHARD.dN      a delta. N goes round, so that compaction keeps the last RP_CHECKPOINT_SLOTS of them:
  *                                      the near past in steps of one transaction, all before in steps of 64
  *         JOB|waypoint|P.SLOT          of a job that never ends: see decide/waypoint.h
+ *         JOB|done|WHAT                of a job that mends a topic in place: how much of each class it has written so far.
+ *                                      WHAT: "copies", "tombstones", or the partition that they are copies from
+ *         JOB|judged|WHAT              the offsets that its last pass was about; WHAT likewise
+ *         JOB|tombstones               a descriptor, of what the same job wrote as tombstones later
  *
  * All but the descriptor's meaning to people is written in the very transaction that it speaks of. Pure.
  */
@@ -15,10 +19,16 @@
 #define RP_JOB_RECORD_H
 
 #include "decide/note.h"
+#include "decide/repair.h"
 #include "decide/topics.h"
 #include "mark.h"
 
 #include <keyroute.h>
+
+/** Of jobs in place: what is mended later goes by a word of its own. */
+#define RP_KIND_TOMBSTONES "tombstones"
+#define RP_DONE_COPIES "copies"
+#define RP_DONE_TOMBSTONES "tombstones"
 
 enum { RP_CHECKPOINT_SLOTS = 4096, RP_TOPIC_ID_SIZE = 32, RP_CLUSTER_ID_SIZE = 64, RP_JOB_KEY_SIZE = 960 };
 
@@ -38,6 +48,8 @@ struct rp_job_descriptor {
         struct rp_job_end sources[RP_TOPICS_MAX]; /* by name */
         int32_t source_cnt;
         struct rp_job_end target;
+        char include[64];               /* in place: the classes that are copied, as --include takes them; "" elsewhere */
+        bool marks;                     /* in place: copies name their origin */
         char by[RP_NOTE_BY_SIZE];       /* the run that wrote it last */
         char version[32];               /* of the tool */
         int64_t since_ms;               /* when the job began, wall clock: its epoch. Begins anew when its progress is gone */
@@ -63,6 +75,34 @@ void rp_job_waypoint_key(char out[RP_JOB_KEY_SIZE], const char *job, int32_t par
 
 /** False when a job of that name cannot be told from what is said of it. */
 bool rp_job_name_is_legal(const char *job);
+/** Says so. @returns RP_ERR_USAGE. */
+rp_err_t rp_job_fail_name(const char *job, struct rp_error *err);
+
+/* ---- what a job in place has done ---------------------------------------------------------------------------------------- */
+
+/** So far, by all runs of one epoch; copies or tombstones that are committed. */
+struct rp_job_done {
+        int64_t since_ms;                   /* the epoch, see struct rp_job_descriptor */
+        uint64_t records[RP_CLASS_CNT];     /* by the class of what was misplaced */
+        uint64_t bytes;                     /* of their keys and values */
+        bool is_finished;                   /* the last run came to its end. Never of a job that has none */
+};
+
+/** @returns the text, the caller's to free(); NULL when out of memory. */
+char *rp_job_done_print(const struct rp_job_done *done);
+/** @returns false when the text is none. */
+bool rp_job_done_parse(struct rp_job_done *done, const char *text);
+void rp_job_done_add(struct rp_job_done *sum, const struct rp_job_done *one);
+/** @returns how many records of all classes. */
+uint64_t rp_job_done_records(const struct rp_job_done *done);
+
+/** @returns the text of ranges by partition, the caller's to free(); NULL when out of memory. */
+char *rp_job_judged_print(const struct rp_range *ranges, int32_t cnt);
+/** Fills the first `cnt` ranges, those that the text does not tell with -1. false when the text is none. */
+bool rp_job_judged_parse(struct rp_range *ranges, int32_t cnt, const char *text);
+
+/** @param kind  "done" or "judged" */
+void rp_job_saying_key(char out[RP_JOB_KEY_SIZE], const char *job, const char *kind, const char *what);
 
 /* ---- everything that is said of one job ------------------------------------------------------------------------------ */
 
@@ -96,6 +136,11 @@ struct rp_job_fold {
         size_t waypoint_cnt, waypoint_cap;
         size_t **waypoint_slots;               /* by partition, by slot: 1 + the index of the one that is there, 0: none */
         int32_t waypoint_partition_cnt;
+        struct rp_job_saying {
+                char *key;                     /* behind "JOB|" */
+                char *text;                    /* the last one; NULL: taken back */
+        } *sayings;                            /* of all other kinds */
+        size_t saying_cnt;
         int64_t read_to;                       /* where the next reading of the topic begins; for whoever reads */
 };
 
@@ -104,6 +149,9 @@ void rp_job_fold_release(struct rp_job_fold *fold);
 
 /** Takes a record of the topic, in its order; others' are left aside. value NULL: a tombstone. false when out of memory. */
 bool rp_job_fold_add(struct rp_job_fold *fold, const void *key, size_t key_len, const void *value, size_t value_len);
+
+/** @returns the last text of a key of another kind, such as "done|copies"; NULL: there is none. Borrowed. */
+const char *rp_job_fold_said(const struct rp_job_fold *fold, const char *key);
 
 /** @returns the epoch of the job as described, 0 when it is not. */
 int64_t rp_job_fold_epoch(const struct rp_job_fold *fold);

@@ -103,9 +103,15 @@ static rp_err_t fill_lanes(struct rp_job_look *look, const struct rp_job_look_co
                 rp_job_lane_note(lane, mark->note);
                 is_any |= mark->next >= 0;
         }
+        if (look->entry->descriptor->source_cnt == 1)
+                rp_job_lanes_judged(look->lanes, progress->cnt, look->entry);
+        for (int32_t place = 0; place < progress->cnt; place++)
+                is_any |= look->lanes[place].pass_end >= 0;
         if (!is_any) /* its progress is gone, or was never in this cluster: nothing is known of its partitions */
                 return RP_OK;
         look->lane_cnt = (size_t)progress->cnt;
+        if (*look->entry->descriptor->include || look->entry->is_of_tombstones)
+                return RP_OK; /* a topic that is mended grows by that, which leaves nothing to do */
         for (int32_t t = 0; rc == RP_OK && t < topics->topic_cnt; t++) {
                 int32_t first = topics->firsts[t];
 

@@ -33,8 +33,7 @@ rp_err_t rp_job_store_open(struct rp_job_store *store, const struct rp_job_store
                 return rp_fail(err, RP_ERR_FATAL, "out of memory");
         store->fold.topics = config->source->topics;
         if (is_wanted && !rp_job_name_is_legal(config->job))
-                return rp_fail(err, RP_ERR_USAGE, "--job \"%.200s\": a name without the character | and of up to 600 bytes, "
-                               "please, or --jobs-topic none", config->job);
+                return rp_job_fail_name(config->job, err);
         /* "none" is looked for as well: whoever wants no topic still needs to know which cluster is the target's. */
         rc = rp_jobs_topic_open(&store->target, config->target, is_wanted ? config->topic : RP_JOBS_TOPIC_DEFAULT,
                                 config->timeout_ms, err);

@@ -165,6 +165,16 @@ rp_err_t rp_jobs_topic_create(struct rp_jobs_topic *jobs, int32_t replication_fa
         return rc;
 }
 
+rp_err_t rp_jobs_topic_offer_none(struct rp_error *err)
+{
+        static const char offer[] = "; --jobs-topic none: without a record of this job";
+        size_t len = strlen(err->text);
+
+        if (err->code == RP_ERR_USAGE && !strstr(err->text, "--jobs-topic") && len + sizeof(offer) <= sizeof(err->text))
+                memcpy(err->text + len, offer, sizeof(offer));
+        return err->code;
+}
+
 /* ---- reading ------------------------------------------------------------------------------------------------------ */
 
 /* The log's end now, once everything before it is decided. */

@@ -36,6 +36,9 @@ void rp_jobs_topic_on_wait(struct rp_jobs_topic *jobs, void (*fn)(void *arg, con
 /** Asks the cluster whether it would be created, and lets it be. @returns RP_OK, also when it is there by now; or why not. */
 rp_err_t rp_jobs_topic_try_create(struct rp_jobs_topic *jobs, struct rp_error *err);
 
+/** Adds to an error about a right that is missing (RP_ERR_USAGE) that the job can do without its record. @returns its code. */
+rp_err_t rp_jobs_topic_offer_none(struct rp_error *err);
+
 /** Makes it if it does not exist; two who try at once both succeed. */
 rp_err_t rp_jobs_topic_create(struct rp_jobs_topic *jobs, int32_t replication_factor, struct rp_error *err);
 

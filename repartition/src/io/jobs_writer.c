@@ -56,6 +56,18 @@ void rp_jobs_writer_begin(struct rp_jobs_writer *writer)
         writer->keeps_anchors = rp_jobs_writer_has_checkpoints(writer) && rp_checkpoint_log_wants_anchors(&writer->log);
 }
 
+void rp_jobs_writer_explain(const struct rp_jobs_writer *writer, struct rp_error *err)
+{
+        const struct rp_jobs_writer_config *config = &writer->config;
+        char named[300];
+
+        if (!config->jobs || (config->store && config->store->is_apart)) /* whose progress is kept there */
+                return;
+        snprintf(named, sizeof(named), "topic \"%s\"", rp_jobs_topic_name(config->jobs));
+        if (strstr(err->text, named))
+                rp_jobs_topic_offer_none(err);
+}
+
 void rp_jobs_writer_take_report(struct rp_jobs_writer *writer, const rd_kafka_message_t *report)
 {
         struct rp_kafka_producer *producer = writer->config.producer;
@@ -72,6 +84,7 @@ void rp_jobs_writer_take_report(struct rp_jobs_writer *writer, const rd_kafka_me
                 "if it had been made by rewrite" : "");
         rp_client_needs(&producer->client, RP_RESOURCE_TOPIC, "Write", topic);
         rp_client_append_right(&producer->client, report->err, failure->text, sizeof(failure->text));
+        rp_jobs_writer_explain(writer, failure);
         rp_client_needs(&producer->client, RP_RESOURCE_TOPIC, "Write", producer->config.topic);
 }
 

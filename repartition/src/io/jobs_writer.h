@@ -65,6 +65,9 @@ rp_err_t rp_jobs_writer_say(struct rp_jobs_writer *writer, const char *key, cons
 /** Everything is produced: the checkpoint, and whatever else has to go into this transaction. */
 rp_err_t rp_jobs_writer_end(struct rp_jobs_writer *writer, const struct rp_mark *marks, size_t cnt, struct rp_error *err);
 
+/** Adds to the error of a transaction that failed for want of a right on the topic of jobs that it can be left out. */
+void rp_jobs_writer_explain(const struct rp_jobs_writer *writer, struct rp_error *err);
+
 /** The transaction is committed. */
 void rp_jobs_writer_committed(struct rp_jobs_writer *writer);
 

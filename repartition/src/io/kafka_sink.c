@@ -257,13 +257,6 @@ static rp_err_t sink_append(struct rp_sink *base, const struct rp_record *rec, i
         return RP_OK;
 }
 
-static rp_err_t sink_say(struct rp_sink *base, const char *key, const char *text, struct rp_error *err)
-{
-        struct kafka_sink *sink = self(base);
-
-        return rp_jobs_writer_say(&sink->writer, key, text, err);
-}
-
 /* ---- the end of a transaction ---------------------------------------------------------------------------------------- */
 
 /*
@@ -278,6 +271,18 @@ static rp_err_t ask_why(struct kafka_sink *sink, struct rp_error *err)
         rd_kafka_topic_partition_list_add(list, sink->topic, 0)->offset = 0;
         rc = rp_kafka_producer_send_offsets(&sink->producer, list, rd_kafka_consumer_group_metadata_new(sink->job), err);
         return rc != RP_OK ? rc : rp_fail(err, RP_ERR_ABORT_BATCH, "the transaction has failed");
+}
+
+static rp_err_t sink_say(struct rp_sink *base, const char *key, const char *text, struct rp_error *err)
+{
+        struct kafka_sink *sink = self(base);
+        rp_err_t rc = rp_jobs_writer_say(&sink->writer, key, text, err);
+
+        if (rc != RP_OK && sink->producer.is_doomed && sink->producer.client.rk)
+                rc = rp_kafka_producer_judge(&sink->producer, ask_why(sink, err), err);
+        if (rc != RP_OK)
+                rp_jobs_writer_explain(&sink->writer, err);
+        return rc;
 }
 
 static rp_err_t sink_commit(struct rp_sink *base, const struct rp_mark *marks, size_t cnt, struct rp_error *err)
@@ -319,6 +324,8 @@ static rp_err_t sink_commit(struct rp_sink *base, const struct rp_mark *marks, s
         rc = rp_kafka_producer_judge(&sink->producer, rc, err);
         if (rc == RP_OK)
                 rp_jobs_writer_committed(&sink->writer);
+        else
+                rp_jobs_writer_explain(&sink->writer, err);
         return rc;
 }
 

@@ -231,8 +231,7 @@ static rp_err_t look_at_jobs(struct rp_follow_plan *plan, const struct rp_follow
         rp_err_t rc;
 
         if (!rp_job_name_is_legal(config->job))
-                return rp_fail(err, RP_ERR_USAGE, "--job \"%.200s\": a name without the character | and of up to 600 bytes, "
-                               "please, or --jobs-topic none", config->job);
+                return rp_job_fail_name(config->job, err);
         rc = rp_jobs_topic_open(&plan->jobs, config->client, config->jobs_topic, config->timeout_ms, err);
         if (rc != RP_OK)
                 return rc;

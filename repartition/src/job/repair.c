@@ -384,7 +384,8 @@ static rp_err_t write_pass(struct run *run, struct rp_error *err)
         struct rp_repair_sink_config sink = {
                 .inner = job->sink, .tail = job->tail, .from = run->judged, .repair = run->repair,
                 .topic = job->source->topic, .identity = identity, .previous = run->stored.identity,
-                .tombstones = job->config.tombstones, .mark = job->mark, .unchanged = job->unchanged, .arg = job->arg,
+                .tombstones = job->config.tombstones, .mark = job->mark, .record = job->record, .unchanged = job->unchanged,
+                .arg = job->arg,
         };
         struct rp_copier copier = {
                 .source = job->source, .order = RP_READ_MERGED,
@@ -401,6 +402,8 @@ static rp_err_t write_pass(struct run *run, struct rp_error *err)
         ask(run);
         run->report->passes++;
         run->report->is_writing = true;
+        if (!rp_repair_record_pass(job->record, run->judged, job->source->partition_cnt))
+                return out_of_memory(err);
         run->sink = copier.sink = rp_repair_sink_new(&sink);
         if (!copier.sink)
                 return out_of_memory(err);
@@ -492,6 +495,8 @@ static rp_err_t take_over(struct run *run, struct rp_error *err)
                 rc = job->await_stable(job->arg, STABLE_BEFORE_MS, err);
         if (rc == RP_OK)
                 rc = look_back(job, &progress, &run->stored, run->report, err);
+        if (rc == RP_OK)
+                rc = rp_repair_record_begin(job->record, err);
         rp_progress_release(&progress);
         return rc;
 }
@@ -518,6 +523,8 @@ rp_err_t rp_repair_run(const struct rp_repair_job *job, struct rp_repair_report 
                 rc = take_over(run, err);
         if (rc == RP_OK)
                 rc = run_passes(run, err);
+        if (rc == RP_OK && job->sink && !report->is_stopped)
+                rc = rp_repair_record_finish(job->record, job->sink, job->source->partition_cnt, err);
         if (rc == RP_OK && report->written && job->await_stable)
                 rc = job->await_stable(job->arg, STABLE_AFTER_MS, err);
         rp_repair_free(run->repair);

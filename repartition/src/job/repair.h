@@ -15,6 +15,7 @@
 #include "decide/repair.h"
 #include "io/sink.h"
 #include "io/source.h"
+#include "job/repair_record.h"
 
 /** A copy of a misplaced record that committed readers cannot see yet, since somebody's transaction is open before it. */
 struct rp_unstable {
@@ -52,6 +53,7 @@ struct rp_repair_job {
         struct rp_sink *sink;      /* to the same topic; NULL: only judge */
         struct rp_repair_config config; /* rule, memory, choice; count and topic are the source's */
         bool mark;                 /* copies name their origin */
+        struct rp_repair_record *record; /* what others will be told of it; NULL: nothing */
         const char *by;            /* who runs, for the other one's error message: host and process */
         int64_t transaction_ms;    /* longest time a transaction stays open */
         uint64_t transaction_bytes;

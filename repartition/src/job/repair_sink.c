@@ -27,6 +27,7 @@ struct repair_sink {
         struct held **held;
         size_t held_cnt, held_cap;
         uint64_t tried, tried_bytes;     /* by the last commit */
+        uint64_t tried_classes[RP_CLASS_CNT];
         uint64_t written, written_bytes; /* committed */
 };
 
@@ -223,8 +224,10 @@ static rp_err_t write_held(struct repair_sink *sink, struct rp_error *err)
 
         rp_repair_begin_transaction(sink->config.repair);
         sink->tried = sink->tried_bytes = 0;
+        memset(sink->tried_classes, 0, sizeof(sink->tried_classes));
         for (size_t i = 0; rc == RP_OK && i < sink->held_cnt; i++) {
                 const struct held *held = sink->held[i];
+                rp_class_t class;
 
                 if (rp_repair_decide(sink->config.repair, &held->rec) == RP_REPAIR_SKIP)
                         continue;
@@ -232,6 +235,8 @@ static rp_err_t write_held(struct repair_sink *sink, struct rp_error *err)
                 rc = inner->ops->append(inner, &held->rec, held->to, err);
                 RP_CRASH_POINT("write", "between");
                 sink->tried++;
+                if (rp_repair_class(sink->config.repair, held->rec.partition, held->rec.offset, &class))
+                        sink->tried_classes[class]++;
                 sink->tried_bytes += held->rec.key_len + held->rec.value_len;
         }
         return rc == RP_OK && sink->tried && inner->ops->flush ? inner->ops->flush(inner, err) : rc;
@@ -251,8 +256,10 @@ static rp_err_t try_commit(struct repair_sink *sink, const struct rp_mark *marks
                         rc = look(sink, &is_overtaken, err);
                 if (rc == RP_OK && sink->config.unchanged)
                         rc = sink->config.unchanged(sink->config.arg, err);
-                if (rc == RP_OK && !(sink->tried && is_overtaken))
-                        return inner->ops->commit(inner, marks, cnt, err);
+                if (rc == RP_OK && !(sink->tried && is_overtaken)) {
+                        rc = rp_repair_record_committing(sink->config.record, inner, sink->tried_classes, sink->tried_bytes, err);
+                        return rc == RP_OK ? inner->ops->commit(inner, marks, cnt, err) : rc;
+                }
                 if (rc == RP_OK)
                         rc = inner->ops->abort(inner, err);
         }
@@ -281,6 +288,7 @@ void rp_repair_sink_settle(struct rp_sink *base, bool is_committed)
 {
         struct repair_sink *sink = self(base);
 
+        rp_repair_record_settled(sink->config.record, is_committed);
         if (is_committed) {
                 sink->written += sink->tried;
                 sink->written_bytes += sink->tried_bytes;

@@ -11,6 +11,7 @@
 #include "decide/repair.h"
 #include "io/sink.h"
 #include "io/source.h"
+#include "job/repair_record.h"
 
 struct rp_repair_sink_config {
         struct rp_sink *inner;       /* borrowed */
@@ -21,6 +22,7 @@ struct rp_repair_sink_config {
         const char *identity;        /* of this pass */
         const char *previous;        /* of the pass whose progress was stored before: none of ours. "" for none */
         bool tombstones, mark;
+        struct rp_repair_record *record; /* is told, and says, what each transaction holds. NULL: none */
         /** Asked before each commit whether the topic is what it was when it was judged. May be NULL. */
         rp_err_t (*unchanged)(void *arg, struct rp_error *err);
         void *arg;

@@ -20,6 +20,8 @@ const char *rp_job_look_state(const struct rp_job_look *look)
                 return "running";
         if (!kind)
                 return "unknown";
+        if (look->entry->has_done && strncmp(kind, "follow", 6) != 0)
+                return look->entry->done.is_finished ? "finished" : "unfinished";
         if (look->extent.in_pass > 0)
                 return "unfinished";
         if (!strncmp(kind, "follow", 6))
@@ -66,8 +68,23 @@ static void set_description(json_t *job, const struct rp_job_look *look, bool is
         json_object_set_new(job, "policy", json_pack("{s:o, s:s}", "rule", text_or_null(descriptor->rule), "fingerprint",
                                                      descriptor->fingerprint));
         json_object_set_new(job, "began_at", rp_json_time(descriptor->since_ms));
+        if (*descriptor->include) {
+                json_object_set_new(job, "include", json_string(descriptor->include));
+                json_object_set_new(job, "mark", json_boolean(descriptor->marks));
+        }
         json_object_set_new(job, "last_run", json_pack("{s:o, s:s, s:s}", "at", rp_json_time(look->entry->described_ms), "by",
                                                        descriptor->by, "version", descriptor->version));
+}
+
+static json_t *done_json(const struct rp_job_done *done)
+{
+        json_t *classes = json_object();
+
+        for (int class = 0; class < RP_CLASS_CNT; class++)
+                if (done->records[class])
+                        json_object_set_new(classes, rp_class_name(class), json_integer((json_int_t)done->records[class]));
+        return json_pack("{s:I, s:I, s:o}", "records", (json_int_t)rp_job_done_records(done), "bytes", (json_int_t)done->bytes,
+                         "classes", classes);
 }
 
 static json_t *look_json(const struct rp_job_look *look, bool is_whole)
@@ -87,6 +104,7 @@ static json_t *look_json(const struct rp_job_look *look, bool is_whole)
         json_object_set_new(job, "progress", json_pack("{s:o, s:o, s:o}", "offsets_done", number(look->extent.done),
                                                        "offsets_left_in_pass", number(look->extent.in_pass),
                                                        "offsets_left", number(look->extent.left)));
+        json_object_set_new(job, "written", entry->has_done ? done_json(&entry->done) : json_null());
         json_object_set_new(job, "checkpoints", json_integer((json_int_t)entry->checkpoint_cnt));
         json_object_set_new(job, "waypoints", json_integer((json_int_t)entry->waypoint_cnt));
         if (is_whole) {
@@ -171,6 +189,11 @@ static void print_description(FILE *out, const struct rp_job_look *look)
         fputs("fingerprint ", out);
         print_foreign(out, descriptor->fingerprint);
         fputc('\n', out);
+        if (*descriptor->include) {
+                print_label(out, "copies");
+                print_foreign(out, descriptor->include);
+                fputs(descriptor->marks ? ", with a mark\n" : "\n", out);
+        }
         print_label(out, "began");
         fprintf(out, "%s\n", rp_text_time(descriptor->since_ms).s);
         print_label(out, "last run");
@@ -194,6 +217,20 @@ static void print_extent(FILE *out, const struct rp_job_extent *extent)
                 fprintf(out, "%s%s at most are left in all", extent->done >= 0 ? ", " : "",
                         rp_text_count((uint64_t)extent->left).s);
         fputc('\n', out);
+}
+
+static void print_done(FILE *out, const struct rp_job_done *done)
+{
+        const char *between = " (";
+
+        print_label(out, "written");
+        fprintf(out, "%s records, %s", rp_text_count(rp_job_done_records(done)).s, rp_text_bytes(done->bytes).s);
+        for (int class = 0; class < RP_CLASS_CNT; class++)
+                if (done->records[class]) {
+                        fprintf(out, "%s%s %s", between, rp_class_name(class), rp_text_count(done->records[class]).s);
+                        between = ", ";
+                }
+        fputs(*between == ',' ? ")\n" : "\n", out);
 }
 
 static void print_lane_cell(struct rp_table *table, const char *label, int64_t offset)
@@ -236,6 +273,8 @@ static void print_look(FILE *out, const struct rp_job_look *look, bool is_whole)
                 fputs("  not described: what it does cannot be told\n", out);
         print_label(out, "last commit");
         fprintf(out, "%s\n", rp_text_time(look->entry->committed_ms).s);
+        if (look->entry->has_done)
+                print_done(out, &look->entry->done);
         print_extent(out, &look->extent);
         print_label(out, "state");
         fputs(rp_job_look_state(look), out);
