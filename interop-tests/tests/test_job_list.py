@@ -240,3 +240,62 @@ def test_jobs_in_place_name_the_right_on_the_topic_of_jobs(secure_kafka, reparti
     secure_kafka.set_rights("alice", granted)
     repartition(*run, "--jobs-topic", "none", librdkafka=librdkafka).ok()
     assert len(read(secure_kafka.bootstrap, name)) == 60
+
+
+def wrong_copies(bootstrap, name):
+    """Copies that stand where they belong of what put_mixed() put elsewhere."""
+    return [r for r in read(bootstrap, name) if r.value.startswith(b"old") and r.partition == java_partition(r.key, COUNT)]
+
+
+def test_a_follow_in_place_sums_up_whoever_holds_what(kafka, topic, jobs, listed, repartition, librdkafka):
+    name = topic("along", partitions=COUNT)
+    job = f"keyroute.follow.{name}"
+    run = ("follow", name, "-b", kafka.bootstrap, "--jobs-topic", jobs, "--from", "earliest", "--execute", "--mark",
+           "-X", "session.timeout.ms=6000", "-X", "heartbeat.interval.ms=300", "--transaction-ms", 100)
+
+    def await_copies(processes, count):
+        deadline = time.monotonic() + HANG_S
+        while len(wrong_copies(kafka.bootstrap, name)) < count:
+            assert all(process.poll() is None for process in processes) and time.monotonic() < deadline
+            time.sleep(0.3)
+
+    put(kafka.bootstrap, name, [(wrong(b"key-%d" % i), b"key-%d" % i, b"old-%d" % i, START_MS + i) for i in range(60)])
+    first = repartition.start(*run, librdkafka=librdkafka, stderr=-1)
+    await_copies([first], 60)
+    told = await_state(listed, job, "running")
+    assert (told["kind"], told["sources"], told["target"]) == ("follow-in-place", [name], name)
+    assert (told["include"], told["mark"]) == ("safe", True)
+    second = repartition.start(*run, librdkafka=librdkafka, stderr=-1)  # takes some of the partitions over
+    put(kafka.bootstrap, name, [(wrong(b"more-%d" % i), b"more-%d" % i, b"old-%d" % i, START_MS + i) for i in range(60)])
+    await_copies([first, second], 120)
+    first.kill()
+    first.communicate()
+    put(kafka.bootstrap, name, [(wrong(b"last-%d" % i), b"last-%d" % i, b"old-%d" % i, START_MS + i) for i in range(60)])
+    await_copies([second], 180)
+    second.send_signal(signal.SIGTERM)
+    await_end(second, 128 + signal.SIGTERM)
+    copies = wrong_copies(kafka.bootstrap, name)
+    told = await_state(listed, job, "stopped")
+    assert len(copies) == 180 and told["written"] == {
+        "records": 180, "classes": {"safe": 180}, "bytes": sum(len(r.key) + len(r.value) for r in copies)}
+    assert told["began_at"] <= told["last_run"]["at"] <= told["last_commit_at"] and told["waypoints"] == 0
+    said = end_offsets(kafka.bootstrap, jobs)
+    third = repartition.start(*run, librdkafka=librdkafka, stderr=-1)  # which finds nothing to do
+    await_state(listed, job, "running")
+    third.send_signal(signal.SIGTERM)
+    await_end(third, 128 + signal.SIGTERM)
+    assert end_offsets(kafka.bootstrap, jobs) == said
+
+
+def test_a_follow_in_place_without_a_record(kafka, topic, jobs, listed, repartition):
+    name = topic("alone", partitions=COUNT)
+    run = ("follow", name, "-b", kafka.bootstrap, "--from", "earliest", "--execute", "--jobs-topic", "none")
+    process = repartition.start(*run, stderr=-1)
+    put(kafka.bootstrap, name, [(wrong(b"key"), b"key", b"old", START_MS)])
+    deadline = time.monotonic() + HANG_S
+    while not wrong_copies(kafka.bootstrap, name):
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.3)
+    process.send_signal(signal.SIGTERM)
+    await_end(process, 128 + signal.SIGTERM)
+    assert not listed()["exists"]

@@ -114,7 +114,7 @@ static void test_jobs_in_place_tell_what_they_wrote(void **state)
         describe("along", "follow", "orders", "orders");
         say_done("along|done|0", 4, 0, BEGAN_MS, false); /* by partition */
         say_done("along|done|3", 1, 6, BEGAN_MS, false);
-        say_done("along|done|4", 9, 9, BEGAN_MS - 1, false); /* of a topic that was made anew since */
+        say_done("along|done|4", 9, 9, BEGAN_MS - 60001, false); /* of a topic that was made anew since */
         rp_job_list_sort(&list);
         assert_int_equal(list.cnt, 3);
         assert_int_equal(list.damage_cnt, 0);

@@ -327,13 +327,13 @@ static void test_where_an_old_job_began(void **unused)
 
 /* ---- who writes them ------------------------------------------------------------------------------------------------------- */
 
-static char said[4][200];
+static char said[4][240];
 static int said_cnt;
 
 static rp_err_t say(struct rp_sink *sink, const char *key, const char *text, struct rp_error *err)
 {
         (void)sink, (void)err;
-        snprintf(said[said_cnt++], sizeof(said[0]), "%.90s %.100s", key, text);
+        snprintf(said[said_cnt++], sizeof(said[0]), "%.90s %.140s", key, text);
         return RP_OK;
 }
 
@@ -405,6 +405,65 @@ static void test_what_is_said_and_when(void **unused)
         rp_follow_record_free(record);
 }
 
+static void assert_note_tells(const struct rp_follow_record *record, int32_t partition, uint64_t safe, uint64_t stale)
+{
+        struct rp_follow_note note;
+
+        assert_true(rp_follow_note_parse(&note, rp_follow_record_note(record, partition)));
+        assert_int_equal(note.done.records[RP_CLASS_SAFE], safe);
+        assert_int_equal(note.done.records[RP_CLASS_STALE], stale);
+        assert_int_equal(note.done.bytes, 5 * (safe + stale));
+        assert_int_equal(note.first, 6);
+}
+
+/* The sum goes with the partition, by its note, from one member to the next. */
+static void test_what_a_follow_in_place_says(void **unused)
+{
+        static const struct rp_sink_ops ops = { .say = say };
+        const struct rp_follow_note base = { .job = "j", .by = "b", .first = -1, .born_ms = 77 };
+        struct rp_sink sink = { .ops = &ops, .partition_cnt = 1 };
+        const struct rp_follow_record_config config = { .note = &base, .sink = &sink, .job = "job", .descriptor = "{what}",
+                                                        .in_place = true, .target_cnt = 1 };
+        const struct rp_record rec = { .partition = 3, .key = "key", .key_len = 3, .value = "va", .value_len = 2 };
+        struct rp_follow_record *record = rp_follow_record_new(&config), *heir;
+        struct rp_mark held = { .partition = 3, .next = 8 };
+        struct rp_error err;
+
+        (void)unused;
+        said_cnt = 0;
+        assert_true(rp_follow_record_started(record, 3, 6, NULL));
+        /* Nothing copied, nothing said; and no waypoint, for which nobody could ask where a target ends. */
+        assert_int_equal(rp_follow_record_begun(record, &held, 1, &err), RP_OK);
+        assert_int_equal(rp_follow_record_committing(record, 1, &err), RP_OK);
+        rp_follow_record_settled(record, true);
+        assert_int_equal(said_cnt, 0);
+        assert_note_tells(record, 3, 0, 0);
+        /* What is void is said again, and counted once. */
+        for (int i = 0; i < 2; i++) {
+                said_cnt = 0;
+                rp_follow_record_copies(record, &rec, RP_CLASS_SAFE);
+                rp_follow_record_copies(record, &rec, RP_CLASS_STALE);
+                assert_int_equal(rp_follow_record_committing(record, 1, &err), RP_OK);
+                assert_note_tells(record, 3, 1, 1); /* what is about to be stored */
+                rp_follow_record_settled(record, i);
+                assert_note_tells(record, 3, i, i);
+                assert_int_equal(said_cnt, 2);
+                assert_string_equal(said[0], "job {what}");
+                assert_string_equal(said[1], "job|done|3 {\"keyroute\":1,\"since_ms\":77,\"finished\":false,\"bytes\":10,"
+                                             "\"classes\":{\"safe\":1,\"stale\":1}}");
+        }
+        heir = rp_follow_record_new(&config);
+        assert_true(rp_follow_record_started(heir, 3, 9, rp_follow_record_note(record, 3)));
+        rp_follow_record_free(record);
+        said_cnt = 0;
+        rp_follow_record_copies(heir, &rec, RP_CLASS_SAFE);
+        assert_int_equal(rp_follow_record_committing(heir, 1, &err), RP_OK);
+        rp_follow_record_settled(heir, true);
+        assert_note_tells(heir, 3, 2, 1);
+        assert_true(strlen(rp_follow_record_note(heir, 3)) < 4096); /* the brokers' limit */
+        rp_follow_record_free(heir);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -418,6 +477,7 @@ int main(void)
                 cmocka_unit_test(test_progress_of_both_is_joined),
                 cmocka_unit_test(test_where_an_old_job_began),
                 cmocka_unit_test(test_what_is_said_and_when),
+                cmocka_unit_test(test_what_a_follow_in_place_says),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -179,12 +179,13 @@ static int run(void *raw, char **operands, int operand_cnt)
                 .client = &client, .source = operands[0], .target = operand_cnt > 1 ? operands[1] : NULL,
                 .job = args->job ? args->job : job, .rewrite_job = rewrite_job, .by = by,
                 .partition_cnt = (int32_t)args->partitions, .replication_factor = (int32_t)args->replication_factor,
-                .jobs_topic = args->jobs_topic, .settings = args->settings.items, .setting_cnt = args->settings.cnt, .timeout_ms = (int)args->timeout_ms,
+                .jobs_topic = args->jobs_topic, .settings = args->settings.items, .setting_cnt = args->settings.cnt,
+                .marks = args->mark, .timeout_ms = (int)args->timeout_ms,
         };
         struct rp_follow_session session = {
                 .config = &config, .common = &args->common, .neighbour_args = &args->neighbour, .instance = args->instance,
                 .transaction_ms = args->transaction_ms, .skips_refused = !strcmp(args->on_refused, "skip"),
-                .marks = args->mark, .look_back = (size_t)args->look_back,
+                .look_back = (size_t)args->look_back,
         };
         kr_policy_t *policy = rp_policy_from_args(&args->policy, &err);
         int code;
@@ -196,7 +197,7 @@ static int run(void *raw, char **operands, int operand_cnt)
         rp_follow_default_name(job, sizeof(job), config.source, config.target);
         rp_rewrite_default_name(rewrite_job, sizeof(rewrite_job), config.source, config.target ? config.target : "");
         if (check_library(args, &err) != RP_OK || check(args, &config, policy, &err) != RP_OK ||
-            read_include(args, &session.include, &err) != RP_OK ||
+            read_include(args, &config.include, &err) != RP_OK ||
             rp_client_config_read(&client, args->client.config_file, args->client.properties.items,
                                   args->client.properties.cnt, args->client.bootstrap, &err) != RP_OK)
                 code = rp_die("follow", &err);

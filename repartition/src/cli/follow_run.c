@@ -137,6 +137,13 @@ static rp_err_t target_ends(void *arg, int64_t *ends, struct rp_error *err)
                              RP_AT_END, ASK_MS, ends, err);
 }
 
+static void copies(void *arg, const struct rp_record *rec, rp_class_t class)
+{
+        struct rp_follow_session *session = arg;
+
+        rp_follow_record_copies(session->record, rec, class);
+}
+
 static uint64_t written(const struct rp_follow_session *session)
 {
         return session->place ? rp_follow_place_counts(session->place)->copied : session->copy.total.records;
@@ -192,9 +199,10 @@ static rp_err_t open_place(struct rp_follow_session *session, struct rp_error *e
         };
         struct rp_follow_place_config place_config = {
                 .rule = config->rule, .topic = config->source, .partition_cnt = session->plan->partition_cnt,
-                .committed = session->plan->source, .include = session->include, .marks = session->marks,
+                .committed = session->plan->source, .include = config->include, .marks = config->marks,
                 .skips_refused = session->skips_refused, .records_max = session->look_back,
-                .offsets_at = offsets_at, .offsets_arg = session, .open_wait_ms = OPEN_WAIT_MS, .goes_on = goes_on,
+                .offsets_at = offsets_at, .copies = copies, .offsets_arg = session, .open_wait_ms = OPEN_WAIT_MS,
+                .goes_on = goes_on,
         };
         rp_err_t rc = rp_kafka_source_new(&session->uncommitted, &source_config, err);
 
@@ -253,7 +261,7 @@ static rp_err_t follow(struct rp_follow_session *session, struct rp_error *err)
         bool in_place = !config->target;
         struct rp_follow_record_config record = {
                 .note = &session->plan->note, .job = config->job, .target_cnt = session->plan->partition_cnt,
-                .pace_ms = WAYPOINT_MS, .ends = target_ends, .arg = session,
+                .pace_ms = WAYPOINT_MS, .ends = target_ends, .in_place = in_place, .arg = session,
         };
         char id[700], text[1600], *descriptor = NULL;
         struct rp_follow job = {

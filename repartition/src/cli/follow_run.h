@@ -15,8 +15,6 @@ struct rp_follow_session {
         const char *instance;  /* NULL: none */
         int64_t transaction_ms;
         bool skips_refused;
-        bool marks;            /* in place */
-        unsigned include;      /* in place: bits 1 << class */
         size_t look_back;      /* in place: records */
         struct rp_follow_plan *plan;
         struct rp_follow_result result;

@@ -22,6 +22,8 @@ char *rp_follow_note_print(const struct rp_follow_note *note)
                 is_well = json_object_set_new(root, "first", json_integer((json_int_t)note->first)) == 0;
         if (is_well && note->epoch)
                 is_well = json_object_set_new(root, "epoch", json_integer((json_int_t)note->epoch)) == 0;
+        if (is_well && rp_job_done_records(&note->done))
+                is_well = json_object_set_new(root, "done", rp_job_done_json(&note->done)) == 0;
         if (is_well)
                 text = json_dumps(root, JSON_COMPACT);
         json_decref(root);
@@ -32,14 +34,15 @@ bool rp_follow_note_parse(struct rp_follow_note *note, const char *text)
 {
         json_t *root = text ? json_loads(text, 0, NULL) : NULL;
         json_int_t time_ms, born_ms, first = -1, epoch = 0;
+        json_t *done = NULL;
         const char *job, *by, *from;
         int version, partition_cnt, at = 0;
         bool is_valid = false;
 
         *note = (struct rp_follow_note){ .first = -1 };
-        if (!root || json_unpack(root, "{s:i, s:s, s:s, s:s, s:I, s:I, s:i, s?I, s?I}", "keyroute_follow", &version, "job", &job,
-                                 "by", &by, "from", &from, "time_ms", &time_ms, "born_ms", &born_ms, "partitions",
-                                 &partition_cnt, "first", &first, "epoch", &epoch) != 0)
+        if (!root || json_unpack(root, "{s:i, s:s, s:s, s:s, s:I, s:I, s:i, s?I, s?I, s?o}", "keyroute_follow", &version, "job",
+                                 &job, "by", &by, "from", &from, "time_ms", &time_ms, "born_ms", &born_ms, "partitions",
+                                 &partition_cnt, "first", &first, "epoch", &epoch, "done", &done) != 0)
                 goto out;
         while (at < FROM_CNT && strcmp(from, from_names[at]) != 0)
                 at++;
@@ -52,6 +55,7 @@ bool rp_follow_note_parse(struct rp_follow_note *note, const char *text)
         note->partition_cnt = partition_cnt;
         note->first = first;
         note->epoch = epoch;
+        is_valid &= !done || rp_job_done_read(&note->done, done);
 out:
         json_decref(root);
         return is_valid;

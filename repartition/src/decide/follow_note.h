@@ -5,6 +5,7 @@
 #ifndef RP_FOLLOW_NOTE_H
 #define RP_FOLLOW_NOTE_H
 
+#include "decide/job_record.h"
 #include "decide/note.h"
 #include "mark.h"
 
@@ -26,6 +27,7 @@ struct rp_follow_note {
         /* Of the partition beside whose offset it stands. Notes of jobs that leave no record of themselves lack both. */
         int64_t first;              /* where copying began in it; -1: not known */
         int64_t epoch;              /* whose waypoints count, see decide/waypoint.h; 0: none do */
+        struct rp_job_done done;    /* in place: what was copied of it, by whichever members held it */
 };
 
 /** @returns the text, the caller's to free(); NULL when out of memory. */

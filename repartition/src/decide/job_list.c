@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { TOGETHER_MS = 60000 };
+
 /* ---- entries --------------------------------------------------------------------------------------------------------- */
 
 void rp_job_list_release(struct rp_job_list *list)
@@ -188,7 +190,10 @@ static int by_name(const void *a, const void *b)
         return order ? order : x->is_of_tombstones - y->is_of_tombstones;
 }
 
-/* Members of a follow in place sum up by partition. What was said of a topic that was made anew since counts no more. */
+/*
+ * Members of a follow in place sum up by partition. What was said of a topic that was made anew since counts no more; members
+ * that began a job together have each their own idea of when that was.
+ */
 static void sum_up(struct rp_job_entry *entry)
 {
         for (size_t i = 0; i < entry->fold.saying_cnt; i++) {
@@ -196,7 +201,7 @@ static void sum_up(struct rp_job_entry *entry)
                 struct rp_job_done done;
 
                 if (strncmp(saying->key, "done|", 5) || !rp_job_done_parse(&done, saying->text) ||
-                    (entry->descriptor && done.since_ms != entry->descriptor->since_ms))
+                    (entry->descriptor && done.since_ms + TOGETHER_MS < entry->descriptor->since_ms))
                         continue;
                 entry->has_done = true;
                 entry->done.is_finished |= done.is_finished;

@@ -179,30 +179,35 @@ rp_err_t rp_job_fail_name(const char *job, struct rp_error *err)
 
 /* ---- what a job in place has done ---------------------------------------------------------------------------------------- */
 
-char *rp_job_done_print(const struct rp_job_done *done)
+json_t *rp_job_done_json(const struct rp_job_done *done)
 {
         json_t *classes = json_object();
         json_t *root = json_pack("{s:i, s:I, s:b, s:I, s:o}", "keyroute", JOB_RECORD_VERSION, "since_ms",
                                  (json_int_t)done->since_ms, "finished", done->is_finished, "bytes", (json_int_t)done->bytes,
                                  "classes", classes);
-        char *text = NULL;
 
         for (int class = 0; root && class < RP_CLASS_CNT; class++)
                 if (done->records[class])
                         json_object_set_new(classes, rp_class_name(class), json_integer((json_int_t)done->records[class]));
-        if (root)
-                text = json_dumps(root, JSON_COMPACT);
+        return root;
+}
+
+char *rp_job_done_print(const struct rp_job_done *done)
+{
+        json_t *root = rp_job_done_json(done);
+        char *text = root ? json_dumps(root, JSON_COMPACT) : NULL;
+
         json_decref(root);
         return text;
 }
 
-bool rp_job_done_parse(struct rp_job_done *done, const char *text)
+bool rp_job_done_read(struct rp_job_done *done, const json_t *json)
 {
-        json_t *root = text ? json_loads(text, 0, NULL) : NULL, *classes = NULL;
+        json_t *classes = NULL;
         json_int_t since = 0, bytes = 0;
         int version = 0, is_finished = 0;
-        bool is_valid = root && json_unpack(root, "{s:i, s:I, s:b, s:I, s:o}", "keyroute", &version, "since_ms", &since,
-                                            "finished", &is_finished, "bytes", &bytes, "classes", &classes) == 0 &&
+        bool is_valid = json && json_unpack((json_t *)json, "{s:i, s:I, s:b, s:I, s:o}", "keyroute", &version, "since_ms",
+                                            &since, "finished", &is_finished, "bytes", &bytes, "classes", &classes) == 0 &&
                         version == JOB_RECORD_VERSION && bytes >= 0;
 
         *done = (struct rp_job_done){ .since_ms = since, .is_finished = is_finished, .bytes = (uint64_t)bytes };
@@ -212,6 +217,14 @@ bool rp_job_done_parse(struct rp_job_done *done, const char *text)
                 is_valid = records >= 0;
                 done->records[class] = (uint64_t)records;
         }
+        return is_valid;
+}
+
+bool rp_job_done_parse(struct rp_job_done *done, const char *text)
+{
+        json_t *root = text ? json_loads(text, 0, NULL) : NULL;
+        bool is_valid = rp_job_done_read(done, root);
+
         json_decref(root);
         return is_valid;
 }

@@ -92,6 +92,9 @@ struct rp_job_done {
 char *rp_job_done_print(const struct rp_job_done *done);
 /** @returns false when the text is none. */
 bool rp_job_done_parse(struct rp_job_done *done, const char *text);
+/** The same as a json_t of jansson's, for texts that hold it beside others. */
+struct json_t *rp_job_done_json(const struct rp_job_done *done);
+bool rp_job_done_read(struct rp_job_done *done, const struct json_t *json);
 void rp_job_done_add(struct rp_job_done *sum, const struct rp_job_done *one);
 /** @returns how many records of all classes. */
 uint64_t rp_job_done_records(const struct rp_job_done *done);

@@ -488,6 +488,8 @@ rp_err_t rp_follow_place_judge(void *arg, const struct rp_record *records, size_
                 if (!(place->config.include & 1u << candidate->class))
                         continue;
                 verdicts[candidate->index] = candidate->to;
+                if (place->config.copies)
+                        place->config.copies(place->config.offsets_arg, rec, candidate->class);
                 place->pending.copied++;
                 place->pending.copied_bytes += rec->key_len + rec->value_len;
         }

@@ -39,6 +39,8 @@ struct rp_follow_place_config {
         /** As rp_offsets_at() of the topic: for each partition the first offset of that time or later, or -1. */
         rp_err_t (*offsets_at)(void *arg, int64_t time_ms, int64_t *offsets, struct rp_error *err);
         void *offsets_arg;
+        /** Told of each record that is to be copied, of which class it is; again, when it is judged again. May be NULL. */
+        void (*copies)(void *offsets_arg, const struct rp_record *rec, rp_class_t class);
         /**
          * How long the end of an open transaction is waited for whose records would make one stale. Another member's that was
          * fenced holds copies that its successor is to make again: they end with it, aborted. 0: not at all

@@ -2,6 +2,7 @@
 
 #include "clock.h"
 #include "crash.h"
+#include "decide/repair_pass.h"
 #include "io/kafka_progress.h"
 #include "io/kafka_source.h"
 #include "io/topic_ids.h"
@@ -202,11 +203,17 @@ static rp_err_t describe(struct rp_follow_plan *plan, const struct rp_follow_pla
         snprintf(descriptor->identity, sizeof(descriptor->identity), "%s", plan->note.job);
         rp_job_descriptor_set_rule(descriptor, config->rule);
         snprintf(descriptor->by, sizeof(descriptor->by), "%s", config->by);
+        if (!config->target) {
+                rp_classes_print(descriptor->include, config->include);
+                descriptor->marks = config->marks;
+        }
         rc = rp_job_end_fill(&descriptor->sources[0], client, config->source, cluster, plan->source->partition_cnt, true,
                              config->timeout_ms, err);
-        if (rc == RP_OK)
+        if (rc == RP_OK && config->target)
                 rc = rp_job_end_fill(&descriptor->target, client, config->target, cluster, plan->partition_cnt,
                                      plan->target_exists, config->timeout_ms, err);
+        else
+                descriptor->target = descriptor->sources[0];
         return rc;
 }
 
@@ -281,8 +288,8 @@ rp_err_t rp_follow_plan(struct rp_follow_plan *plan, const struct rp_follow_plan
                 rc = choose_beginning(plan, config, is_empty, err);
         if (rc == RP_OK && plan->note.from == RP_FROM_REWRITE)
                 rc = read_rewrite(plan, config, err);
-        if (rc == RP_OK && config->target && strcmp(config->jobs_topic, "none") != 0)
-                rc = look_at_jobs(plan, config, found, err);
+        if (rc == RP_OK && strcmp(config->jobs_topic, "none") != 0 && look_at_jobs(plan, config, found, err) != RP_OK)
+                rc = rp_jobs_topic_offer_none(err);
         return rc;
 }
 
@@ -295,8 +302,8 @@ rp_err_t rp_follow_plan_create(struct rp_follow_plan *plan, const struct rp_foll
                 return RP_OK;
         RP_CRASH_POINT("create target", "before");
         /* Several instances are started at once; whoever is not the first finds them there. */
-        if (plan->jobs)
-                rc = rp_jobs_topic_create(plan->jobs, plan->replication_factor, err);
+        if (plan->jobs && rp_jobs_topic_create(plan->jobs, plan->replication_factor, err) != RP_OK)
+                rc = rp_jobs_topic_offer_none(err);
         if (rc == RP_OK && !plan->target_exists)
                 rc = rp_cluster_create(client, config->target, plan->partition_cnt, plan->replication_factor, &plan->settings,
                                        config->timeout_ms, err);

@@ -18,12 +18,14 @@ struct rp_follow_plan_config {
         const char *job;             /* the group */
         const char *rewrite_job;     /* RP_FROM_REWRITE: whose progress it is */
         const char *by;              /* host and process */
-        const char *jobs_topic;      /* with a target; see io/jobs_topic.h; "none": without */
+        const char *jobs_topic;      /* see io/jobs_topic.h; "none": without */
         const kr_rule_t *rule;
         int32_t partition_cnt;       /* of the target; 0: not said */
         int32_t replication_factor;  /* of a target that is created; 0: like the source */
         const char *const *settings; /* NAME=VALUE, likewise */
         size_t setting_cnt;
+        unsigned include;            /* in place: classes that are copied, 1 << class ... */
+        bool marks;                  /* ... and whether copies name their origin */
         bool from_is_given;          /* else earliest for a target, latest in place */
         rp_from_t from;
         int64_t time_ms;
@@ -42,7 +44,7 @@ struct rp_follow_plan {
         struct rp_settings settings; /* of a target that is created */
         int64_t batch_bytes_max;     /* of the target; 0: not known */
         char timestamp_type[32];     /* of the target; "" when not known */
-        struct rp_jobs_topic *jobs;  /* NULL: in place, or there is none and none can be made, or none is wanted */
+        struct rp_jobs_topic *jobs;  /* NULL: there is none and none can be made, or none is wanted */
         struct rp_job_descriptor descriptor; /* of the job as it goes on now */
 };
 

@@ -1,7 +1,8 @@
 /**
  * What follow leaves behind for others beside its copies: a note with each stored offset (decide/follow_note.h), and in the
- * topic of jobs a description of the job and waypoints (decide/waypoint.h). It answers what job/follow.h asks of a job about
- * that; one for each instance, in the thread of its loop.
+ * topic of jobs a description of the job and waypoints (decide/waypoint.h); in place, instead of these, how much was copied of
+ * each partition. That sum is in the note as well, where whoever gets the partition next finds it. It answers what
+ * job/follow.h asks of a job about that; one for each instance, in the thread of its loop.
  */
 #ifndef RP_FOLLOW_RECORD_H
 #define RP_FOLLOW_RECORD_H
@@ -18,6 +19,7 @@ struct rp_follow_record_config {
         const struct rp_follow_note *note; /* what all partitions have in common */
         struct rp_sink *sink;              /* what is said goes there */
         const char *job;                   /* its name */
+        bool in_place;                     /* what is copied by class is left, and no waypoints: nobody moves */
         const char *descriptor;            /* see decide/job_record.h; NULL: the job leaves nothing but its notes */
         int32_t target_cnt;                /* partitions */
         int64_t pace_ms;                   /* between two waypoints, at least; longer where they are long */
@@ -29,6 +31,9 @@ struct rp_follow_record_config {
 /** @returns NULL when out of memory. */
 struct rp_follow_record *rp_follow_record_new(const struct rp_follow_record_config *config);
 void rp_follow_record_free(struct rp_follow_record *record);
+
+/** In place: the record, of that class, goes into the transaction that is open, or is to be begun next. */
+void rp_follow_record_copies(struct rp_follow_record *record, const struct rp_record *rec, rp_class_t class);
 
 /* The questions of job/follow.h. */
 bool rp_follow_record_started(struct rp_follow_record *record, int32_t partition, int64_t next, const char *note);
