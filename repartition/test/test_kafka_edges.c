@@ -275,6 +275,92 @@ static void test_an_abort_that_was_told_by_a_second_answer_is_uncertain(void **s
         assert_int_equal(write_one("v", 1), RP_OK);
 }
 
+/* ---- long values, which are not copied ------------------------------------------------------------------------------- */
+
+enum { LONG = 8000, LONG_CNT = 90 };
+
+static void fill_long(char *value, int i)
+{
+        memset(value, 'a' + i % 26, LONG);
+        memcpy(value, &i, sizeof(i));
+}
+
+static void produce_long(void)
+{
+        rd_kafka_conf_t *conf = rd_kafka_conf_new();
+        char text[128], value[LONG];
+        rd_kafka_t *rk;
+
+        assert_int_equal(rd_kafka_mock_topic_create(mock, "long", PARTITIONS, 1), 0);
+        rd_kafka_conf_set(conf, "bootstrap.servers", rd_kafka_mock_cluster_bootstraps(mock), text, sizeof(text));
+        rk = rd_kafka_new(RD_KAFKA_PRODUCER, conf, text, sizeof(text));
+        assert_non_null(rk);
+        for (int i = 0; i < LONG_CNT; i++) {
+                fill_long(value, i);
+                assert_int_equal(rd_kafka_producev(rk, RD_KAFKA_V_TOPIC("long"), RD_KAFKA_V_PARTITION(i % PARTITIONS),
+                                                   RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_VALUE(value, LONG),
+                                                   RD_KAFKA_V_END), 0);
+        }
+        assert_int_equal(rd_kafka_flush(rk, PATIENT_MS), 0);
+        rd_kafka_destroy(rk);
+}
+
+/* @returns how many records there are; all are as they were made. With `appends` they go into the target. */
+static size_t go_through(struct rp_source *from, bool appends)
+{
+        struct rp_reader *reader = rp_reader_new(from, RP_READ_ANY);
+        struct rp_range ranges[PARTITIONS];
+        struct rp_run run = { 0 };
+        char value[LONG];
+        size_t cnt = 0;
+        int i;
+
+        assert_int_equal(from->ops->bounds(from, ranges, &error), RP_OK);
+        assert_int_equal(rp_reader_start(reader, ranges, &error), RP_OK);
+        while (!run.done) {
+                assert_int_equal(rp_reader_next(reader, 100, &run, &error), RP_OK);
+                for (size_t r = 0; r < run.cnt; r++, cnt++) {
+                        assert_int_equal(run.records[r].value_len, LONG);
+                        memcpy(&i, run.records[r].value, sizeof(i));
+                        fill_long(value, i);
+                        assert_memory_equal(run.records[r].value, value, LONG);
+                        if (appends && sink->ops->append(sink, &run.records[r], i % PARTITIONS, &error) != RP_OK)
+                                fail_msg("%s", error.text);
+                }
+        }
+        rp_reader_free(reader);
+        return cnt;
+}
+
+static void test_long_values_live_until_they_are_sent(void **state)
+{
+        struct rp_kafka_source_config wanted = { .client = &config, .topic = "long", .timeout_ms = PATIENT_MS };
+        struct rp_mark mark = { .partition = 0, .next = 1 };
+        struct rp_source *from, *back;
+
+        (void)state;
+        produce_long();
+        open_sink(PATIENT_MS);
+        assert_int_equal(rp_kafka_source_new(&from, &wanted, &error), RP_OK);
+        for (int round = 0; round < 4; round++) {
+                rd_kafka_mock_push_request_errors(mock, PRODUCE, 3, RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION,
+                                                  RD_KAFKA_RESP_ERR__TRANSPORT, RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS);
+                assert_int_equal(sink->ops->begin(sink, &error), RP_OK);
+                assert_int_equal(go_through(from, true), LONG_CNT);
+                if (round == 0) /* purged on their way */
+                        assert_int_equal(sink->ops->abort(sink, &error), RP_OK);
+                else if (round == 1)
+                        assert_int_equal(sink->ops->recover(sink, &progress, &error), RP_OK);
+                else
+                        assert_int_equal(sink->ops->commit(sink, &mark, 1, &error), RP_OK);
+        }
+        from->ops->free(from);
+        wanted.topic = "target";
+        assert_int_equal(rp_kafka_source_new(&back, &wanted, &error), RP_OK);
+        assert_true(go_through(back, false) >= 2 * LONG_CNT); /* the mock shows what was aborted as well */
+        back->ops->free(back);
+}
+
 static void test_writes_what_it_was_given(void **state)
 {
         struct rp_kafka_source_config wanted = { .client = &config, .topic = "target", .headers = true,
@@ -508,6 +594,7 @@ int main(void)
                 test(test_deleted_records_are_a_gap),
                 test(test_partitions_that_fell_silent_do_not_keep_another_from_being_read),
                 test(test_an_abort_that_was_told_by_a_second_answer_is_uncertain),
+                test(test_long_values_live_until_they_are_sent),
                 test(test_writes_what_it_was_given),
                 test(test_fenced),
                 test(test_commit_that_must_abort),
