@@ -212,6 +212,8 @@ def test_lag_of_another_group(job, kafka, topic, repartition):
         p.produce(theirs, b"x", partition=i % 2)
     assert p.flush(60) == 0
     watch = ("--throttle-control-group", group, "--max-lag", "1K")
+    both = repartition(*job.command("--metrics-file", job.status_file)).ends_with(2)  # each would write over the other
+    assert "--status-file and --metrics-file" in both.err and not job.status_file.exists()
     refused = repartition(*job.command(*watch)).ends_with(2)
     assert group in refused.err and "no committed offsets" in refused.err
     listed = kafka.tool("kafka-topics", "--bootstrap-server", kafka.bootstrap, "--list").ok()

@@ -1,5 +1,6 @@
 #include "cli/neighbour.h"
 
+#include <string.h>
 #include <unistd.h>
 
 /* The loop is stuck then, and so is its progress line. */
@@ -23,8 +24,13 @@ rp_err_t rp_neighbour_open(struct rp_governor **governor, const struct rp_neighb
                 .metrics_path = args->metrics_file, .metrics_address = args->metrics_listen, .timeout_ms = job->timeout_ms,
                 .sides = job->sides, .side_cnt = job->side_cnt, .say = job->quiet ? NULL : say, .say_arg = (void *)job,
         };
-        rp_err_t rc = rp_governor_new(governor, &config, err);
+        rp_err_t rc;
 
+        *governor = NULL;
+        if (args->status_file && args->metrics_file && !strcmp(args->status_file, args->metrics_file))
+                return rp_fail(err, RP_ERR_USAGE, "--status-file and --metrics-file are both %.300s: each needs a file of its own",
+                               args->status_file);
+        rc = rp_governor_new(governor, &config, err);
         if (rc == RP_OK && args->metrics_listen && !job->quiet)
                 fprintf(stderr, "repartition %s: metrics at port %d\n", job->command, rp_governor_metrics_port(*governor));
         return rc;
