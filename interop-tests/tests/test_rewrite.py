@@ -8,7 +8,7 @@ import time
 import pytest
 from confluent_kafka import Producer
 from records import await_progress, end_offsets, is_stable, java_partition, read, sequences, stored_progress
-from support import unique
+from support import HANG_S, unique
 
 MB = 1 << 20
 START_MS = int(time.time() * 1000) - 3_600_000
@@ -425,6 +425,19 @@ def test_record_that_the_target_does_not_take_is_named(kafka, topic, target, rep
                           f"max.message.bytes={MB}").ends_with(3)
     assert "partition 0, offset 1" in stopped.err and "raise max.message.bytes of that topic" in stopped.err
     assert read(kafka.bootstrap, target) == []  # the transaction is all or nothing
+
+
+def test_a_target_that_got_more_partitions_is_no_success(kafka, topic, target, repartition, tmp_path):
+    source, hold = topic("wide", partitions=2), tmp_path / "hold"
+    fill(kafka.bootstrap, source, 2000, partitions=2)
+    run = ("rewrite", source, target, "--partitions", 4, "-b", kafka.bootstrap, "--execute", *MERGE)
+    process = repartition.start(*run, *SLOW, "--throttle-records", 200, "--throttle-flag-file", hold, stderr=-1)
+    await_progress(kafka.bootstrap, source, f"keyroute.{source}.{target}", 0, process)
+    hold.touch()
+    kafka.tool("kafka-topics", "--bootstrap-server", kafka.bootstrap, "--alter", "--topic", target, "--partitions", 5).ok()
+    hold.unlink()
+    _, err = process.communicate(timeout=HANG_S)
+    assert process.returncode == 2 and f'"{target}" has 5 partitions now'.encode() in err, err
 
 
 def test_another_policy_does_not_go_on(kafka, topic, target, repartition):

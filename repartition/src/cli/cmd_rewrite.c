@@ -188,6 +188,19 @@ static rp_err_t take_lease(const struct args *args, const struct rp_prepare_conf
         return rp_lease_take(&telling->lease, &lease, err);
 }
 
+/* Somebody may have added partitions to it meanwhile: the copies are whole, but most lie where nobody looks for their keys. */
+static rp_err_t check_count(struct rp_client *client, const struct rp_prepare_config *config, struct rp_error *err)
+{
+        struct rp_topic_info info;
+        rp_err_t rc = rp_cluster_topic(client, config->target, config->timeout_ms, &info, err);
+
+        if (rc == RP_OK && info.exists && info.partition_cnt != config->partition_cnt)
+                rc = rp_fail(err, RP_ERR_USAGE, "topic \"%s\" has %" PRId32 " partitions now, and this job placed keys by %" PRId32
+                             ": copy into another topic, and let nobody add partitions to it", config->target, info.partition_cnt,
+                             config->partition_cnt);
+        return rc;
+}
+
 static rp_err_t copy(const struct args *args, const struct rp_prepare_config *config,
                      struct rp_preparation *preparation, struct telling *telling, struct rp_rewrite_report *report,
                      struct rp_error *err)
@@ -236,6 +249,8 @@ static rp_err_t copy(const struct args *args, const struct rp_prepare_config *co
         rp_lease_give_back(telling->lease);
         if (rc == RP_OK && report->transactions)
                 rc = rp_preparation_await_target(config, err);
+        if (rc == RP_OK)
+                rc = check_count(alone.client, config, err);
         return rc;
 }
 
