@@ -43,6 +43,7 @@ class Job:
         if command == "rewrite":
             self.argv += ["--order", "merge"]
         self.env = {**os.environ, **({"LD_LIBRARY_PATH": str(library_path)} if library_path else {})}
+        self.is_debians = not library_path
         self.peak_kb = self.recoveries = self.uncertain = 0
         self.lives, self.ended = [], {}
 
@@ -74,7 +75,8 @@ class Job:
             result = json.loads(out).get("result") or {}
             self.recoveries += result.get("recoveries", 0)
             self.uncertain += result.get("transactions_uncertain", 0)
-        self.ended[process] = process.returncode, err
+        # A plan says on standard output why it is refused.
+        self.ended[process] = process.returncode, err + (out if process.returncode == 2 else "")
         return self.ended[process]
 
     def kill_all(self):
