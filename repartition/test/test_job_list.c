@@ -129,6 +129,9 @@ static void test_jobs_in_place_tell_what_they_wrote(void **state)
         assert_string_equal(list.entries[2].job, "mend");
         assert_int_equal(rp_job_done_records(&list.entries[2].done), 3);
         assert_false(list.entries[2].done.is_finished);
+        say("mend|done|nobody", "{\"keyroute\":1,\"since_ms\":1,\"finished\":true,\"bytes\":1,\"classes\":{}}");
+        say("mend|done|9999999", "{\"keyroute\":1,\"since_ms\":1,\"finished\":true,\"bytes\":1,\"classes\":{}}");
+        assert_int_equal(list.entries[1].fold.saying_cnt, 2); /* copies, and what they were judged by */
         rp_job_lanes_judged(lanes, 2, &list.entries[1]);
         assert_int_equal(lanes[0].first, 1);
         assert_int_equal(lanes[0].pass_end, 9);
@@ -219,6 +222,18 @@ static void test_extent_of_a_partition_that_is_shorter_than_it_was(void **state)
         (void)state;
         assert_int_equal(extent.in_pass, 0);
         assert_int_equal(extent.left, 0);
+}
+
+static void test_extent_of_numbers_that_are_none(void **state)
+{
+        const struct rp_job_lane lanes[] = { lane(0, INT64_MAX, INT64_MAX, INT64_MAX), lane(0, INT64_MAX, INT64_MAX, 0),
+                                             lane(INT64_MAX, 0, INT64_MAX, INT64_MAX), lane(INT64_MIN, 3, INT64_MIN, INT64_MIN) };
+        struct rp_job_extent extent = rp_job_extent(lanes, 4);
+
+        (void)state;
+        assert_int_equal(extent.done, INT64_MAX);
+        assert_int_equal(extent.in_pass, INT64_MAX);
+        assert_int_equal(extent.left, INT64_MAX);
 }
 
 static void test_notes_of_any_kind_tell_the_beginning(void **state)
@@ -339,6 +354,7 @@ int main(void)
                 cmocka_unit_test_setup_teardown(test_partition_counts_that_no_topic_has_are_damage, set_up, tear_down),
                 cmocka_unit_test(test_extent_sums_what_is_known),
                 cmocka_unit_test(test_extent_of_a_partition_that_is_shorter_than_it_was),
+                cmocka_unit_test(test_extent_of_numbers_that_are_none),
                 cmocka_unit_test(test_notes_of_any_kind_tell_the_beginning),
                 cmocka_unit_test_setup_teardown(test_state_in_one_word, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_text_and_json, set_up, tear_down),

@@ -308,7 +308,9 @@ static void test_texts_that_are_no_sums(void **state)
         static const char *const texts[] = { NULL, "", "{}", "[]", "{\"keyroute\":2,\"since_ms\":1,\"finished\":true,\"bytes\":1,"
                                              "\"classes\":{}}", "{\"keyroute\":1,\"since_ms\":1,\"finished\":true,\"bytes\":-1,"
                                              "\"classes\":{}}", "{\"keyroute\":1,\"since_ms\":1,\"finished\":true,\"bytes\":1,"
-                                             "\"classes\":{\"safe\":-5}}" };
+                                             "\"classes\":{\"safe\":-5}}",
+                                             "{\"keyroute\":1,\"since_ms\":-1,\"finished\":true,\"bytes\":1,"
+                                             "\"classes\":{}}" };
         struct rp_job_done done;
         struct rp_range range;
 

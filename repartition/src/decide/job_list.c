@@ -196,12 +196,14 @@ static int by_name(const void *a, const void *b)
  */
 static void sum_up(struct rp_job_entry *entry)
 {
+        int64_t since_ms = entry->descriptor ? entry->descriptor->since_ms : 0;
+
         for (size_t i = 0; i < entry->fold.saying_cnt; i++) {
                 const struct rp_job_saying *saying = &entry->fold.sayings[i];
                 struct rp_job_done done;
 
                 if (strncmp(saying->key, "done|", 5) || !rp_job_done_parse(&done, saying->text) ||
-                    (entry->descriptor && done.since_ms + TOGETHER_MS < entry->descriptor->since_ms))
+                    (since_ms > TOGETHER_MS && done.since_ms < since_ms - TOGETHER_MS))
                         continue;
                 entry->has_done = true;
                 entry->done.is_finished |= done.is_finished;
@@ -286,6 +288,15 @@ void rp_job_lanes_judged(struct rp_job_lane *lanes, int32_t cnt, const struct rp
         free(ranges);
 }
 
+/* Numbers of a topic that others write to may be any; -1 is none. */
+static void add_offsets(int64_t *sum, int64_t from, int64_t to)
+{
+        int64_t more = to > from ? to - from : 0;
+
+        *sum = *sum < 0 ? 0 : *sum;
+        *sum = *sum > INT64_MAX - more ? INT64_MAX : *sum + more;
+}
+
 struct rp_job_extent rp_job_extent(const struct rp_job_lane *lanes, size_t cnt)
 {
         struct rp_job_extent extent = { -1, -1, -1 };
@@ -295,12 +306,11 @@ struct rp_job_extent rp_job_extent(const struct rp_job_lane *lanes, size_t cnt)
                 int64_t from = lane->next >= 0 ? lane->next : lane->first;
 
                 if (lane->next >= 0 && lane->first >= 0)
-                        extent.done = (extent.done < 0 ? 0 : extent.done) + lane->next - lane->first;
+                        add_offsets(&extent.done, lane->first, lane->next);
                 if (lane->next >= 0 && lane->pass_end >= 0)
-                        extent.in_pass = (extent.in_pass < 0 ? 0 : extent.in_pass) +
-                                         (lane->pass_end > lane->next ? lane->pass_end - lane->next : 0);
+                        add_offsets(&extent.in_pass, lane->next, lane->pass_end);
                 if (lane->end >= 0 && from >= 0)
-                        extent.left = (extent.left < 0 ? 0 : extent.left) + (lane->end > from ? lane->end - from : 0);
+                        add_offsets(&extent.left, from, lane->end);
         }
         return extent;
 }

@@ -208,7 +208,7 @@ bool rp_job_done_read(struct rp_job_done *done, const json_t *json)
         int version = 0, is_finished = 0;
         bool is_valid = json && json_unpack((json_t *)json, "{s:i, s:I, s:b, s:I, s:o}", "keyroute", &version, "since_ms",
                                             &since, "finished", &is_finished, "bytes", &bytes, "classes", &classes) == 0 &&
-                        version == JOB_RECORD_VERSION && bytes >= 0;
+                        version == JOB_RECORD_VERSION && since >= 0 && bytes >= 0;
 
         *done = (struct rp_job_done){ .since_ms = since, .is_finished = is_finished, .bytes = (uint64_t)bytes };
         for (int class = 0; is_valid && class < RP_CLASS_CNT; class++) {
@@ -470,6 +470,20 @@ static bool add_waypoint(struct rp_job_fold *fold, const char *rest, char *text)
         return true;
 }
 
+/* No more of them than there can be: whoever writes to the topic must not make every run carry what means nothing. */
+static bool is_saying(const char *key)
+{
+        size_t len = !strncmp(key, "done|", 5) ? 5 : !strncmp(key, "judged|", 7) ? 7 : 0;
+        const char *what = key + len;
+        char *end;
+        long partition = strtol(what, &end, 10);
+
+        if (!len)
+                return !strcmp(key, RP_KIND_TOMBSTONES);
+        return !strcmp(what, RP_DONE_COPIES) || !strcmp(what, RP_DONE_TOMBSTONES) ||
+               (*what >= '0' && *what <= '9' && !*end && partition < PARTITION_MAX);
+}
+
 /* Takes the text. */
 static bool add_saying(struct rp_job_fold *fold, const char *key, char *text)
 {
@@ -520,7 +534,7 @@ bool rp_job_fold_add(struct rp_job_fold *fold, const void *key, size_t key_len, 
                 text = NULL;
         } else if (!strncmp(rest + 1, checkpoint, sizeof(checkpoint) - 1)) {
                 is_well = add_checkpoint(fold, rest + sizeof(checkpoint), text);
-        } else {
+        } else if (is_saying(rest + 1)) {
                 is_well = add_saying(fold, rest + 1, text);
                 text = NULL;
         }
