@@ -148,6 +148,15 @@ rp_err_t rp_follow_record_begun(struct rp_follow_record *record, const struct rp
         return record->waypoint ? RP_OK : rp_fail(err, RP_ERR_FATAL, "out of memory");
 }
 
+/* What is refused before this is about the copies, which are in the log by then, and what is refused later about the record. */
+static rp_err_t describe(struct rp_follow_record *record, struct rp_error *err)
+{
+        struct rp_sink *sink = record->config->sink;
+        rp_err_t rc = sink->ops->flush ? sink->ops->flush(sink, err) : RP_OK;
+
+        return rc == RP_OK ? sink->ops->say(sink, record->config->job, record->config->descriptor, err) : rc;
+}
+
 /* false when out of memory; the note is as it was then. */
 static bool renew_note(const struct rp_follow_record *record, struct lane *lane, const struct rp_job_done *done)
 {
@@ -187,7 +196,6 @@ static rp_err_t say_done(struct rp_follow_record *record, int32_t partition, str
 /* Where nothing was copied nothing is said: who has only to look needs no right on the topic of jobs. */
 static rp_err_t say_all_done(struct rp_follow_record *record, struct rp_error *err)
 {
-        struct rp_sink *sink = record->config->sink;
         bool is_any = false;
         rp_err_t rc = RP_OK;
 
@@ -196,7 +204,7 @@ static rp_err_t say_all_done(struct rp_follow_record *record, struct rp_error *e
         if (!is_any)
                 return RP_OK;
         if (!record->is_described)
-                rc = sink->ops->say(sink, record->config->job, record->config->descriptor, err);
+                rc = describe(record, err);
         for (int32_t p = 0; rc == RP_OK && p < record->lane_cnt; p++)
                 if (rp_job_done_records(&record->lanes[p].added))
                         rc = say_done(record, p, err);
@@ -232,7 +240,7 @@ rp_err_t rp_follow_record_committing(struct rp_follow_record *record, size_t off
         if (config->in_place)
                 return say_all_done(record, err);
         if (!record->is_described)
-                rc = sink->ops->say(sink, config->job, config->descriptor, err);
+                rc = describe(record, err);
         if (rc == RP_OK && record->waypoint) {
                 rp_job_waypoint_key(key, config->job, record->lowest, rp_waypoint_slot(rp_wall_clock_ms()));
                 rc = sink->ops->say(sink, key, record->waypoint, err);
