@@ -59,7 +59,7 @@ def real_kafka():
     """
     data = tempfile.mkdtemp(prefix="keyroute-bench-")
     try:
-        start = [KAFKA, "start", "--data", data, "--config", "log.segment.delete.delay.ms=1000",
+        start = [KAFKA, "start", "--lasting", "--data", data, "--config", "log.segment.delete.delay.ms=1000",
                  "--until-exit-of", str(os.getpid())]
         bootstrap = subprocess.run(start, check=True, stdout=subprocess.PIPE, text=True).stdout
 
