@@ -31,7 +31,7 @@ OF_ALL = {"append, between"} | around("recover", "read", "take", "begin", "appen
                                       "end transaction")
 PLACES = OF_ALL | around("bounds", "create target")
 OF_A_REPAIR = OF_ALL | around("bounds", "take over", "write", "finish") | {"write, between", "judge, after", "pass, after"}
-OF_FOLLOW = OF_ALL | around("leave", "look") | {"judge, before"}
+OF_FOLLOW = OF_ALL | around("leave", "look", "create target") | {"judge, before"}
 OF_A_COMMIT = [f"{what}, {when}" for what in ("append", "commit", "send offsets", "end transaction") for when in ("before", "after")]
 OF_NEW_REPAIRS = ("take over, before", "take over, after", "judge, after", "recover, after", "write, after", "pass, after",
                   "finish, before", "finish, after")
@@ -297,7 +297,7 @@ def assert_followed(lives):
 
 @pytest.mark.parametrize("in_place", [True, False], ids=["in place", "into another topic"])
 def test_follow_whatever_it_dies_of(kafka, program, tmp_path, in_place):
-    places = sorted(OF_FOLLOW if in_place else OF_FOLLOW | around("create target"))
+    places = sorted(OF_FOLLOW)
     again = [place for place in OF_NEW_STARTS if place in places]
     sources = create_all(kafka, "crash-follow", len(places) + len(again) + 3 if in_place else 1)
     fill_followed(kafka, sources)
