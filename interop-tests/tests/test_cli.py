@@ -386,6 +386,25 @@ def test_how_a_cluster_is_named(repartition, tmp_path, command):
     assert "--policy and --hash exclude" in repartition(*command, "-b", "x", "--policy", "p", "--hash", "crc32").ends_with(2).err
 
 
+@pytest.mark.parametrize("command", BROKERLESS, ids=lambda c: c[0])
+@pytest.mark.parametrize("pair, why", [
+    ("transactional.id=mine", "--job NAME"), ("source.transactional.id=mine", "--job NAME"),
+    ("enable.idempotence=false", "each record once"), ("acks=1", "needs all"), ("target.isolation.level=read_uncommitted", "choose"),
+    ("enable.auto.commit=true", "transactions themselves"),
+])
+def test_what_would_not_be_heeded_is_refused(repartition, command, pair, why):
+    done = repartition(*command, "-b", "127.0.0.1:1", "-X", pair).ends_with(2)
+    assert f"-X {pair.partition('=')[0].rpartition('source.')[2].rpartition('target.')[2]} is not yours to set: " in done.err
+    assert why in done.err
+
+
+def test_what_is_so_anyway_may_be_said_and_a_file_may_be_shared(repartition, tmp_path):
+    config = tmp_path / "client.properties"
+    config.write_text("bootstrap.servers=127.0.0.1:1\nacks=1\nenable.auto.commit=true\ntransactional.id=theirs\n")
+    done = repartition("audit", "orders", "-F", config, "-X", "enable.idempotence=true", "--timeout-ms", "1000").ends_with(3)
+    assert "yours to set" not in done.err
+
+
 def test_one_complaint_for_all_topics(repartition):
     assert repartition("audit", "a", "b").ends_with(2).err.count("no broker named") == 1
 

@@ -74,6 +74,36 @@ static rp_err_t read_file(struct rp_client_config *config, const char *path, str
         return rc;
 }
 
+/*
+ * What no job can do with another value must not look as if it had been heeded. In a file, which other programs may share, it
+ * is passed over.
+ */
+static rp_err_t check_heeded(const char *name, size_t len, const char *value, struct rp_error *err)
+{
+        static const struct { const char *name, *values[2], *why; } ours[] = {
+                { "transactional.id", { NULL, NULL }, "the job's name is the id: --job NAME" },
+                { "enable.idempotence", { "true", "1" }, "each record once needs it to be true" },
+                { "acks", { "all", "-1" }, "each record once needs all" },
+                { "request.required.acks", { "all", "-1" }, "each record once needs all" },
+                { "isolation.level", { "read_committed", NULL }, "which records are read is for the command to choose" },
+                { "enable.auto.commit", { "false", "0" }, "progress is stored by the transactions themselves" },
+        };
+
+        if (len > 7 && (!strncmp(name, "source.", 7) || !strncmp(name, "target.", 7))) {
+                name += 7;
+                len -= 7;
+        }
+        for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++) {
+                if (strlen(ours[i].name) != len || strncmp(ours[i].name, name, len) != 0)
+                        continue;
+                for (size_t v = 0; v < 2; v++)
+                        if (ours[i].values[v] && !strcmp(ours[i].values[v], value))
+                                return RP_OK;
+                return rp_fail(err, RP_ERR_USAGE, "-X %s is not yours to set: %s", ours[i].name, ours[i].why);
+        }
+        return RP_OK;
+}
+
 static rp_err_t read_all(struct rp_client_config *config, const char *config_file, const char *const *pairs,
                          size_t pair_cnt, const char *bootstrap, struct rp_error *err)
 {
@@ -90,6 +120,8 @@ static rp_err_t read_all(struct rp_client_config *config, const char *config_fil
                         rc = rp_fail(err, RP_ERR_USAGE, "-X %.*s: expected NAME=VALUE",
                                      (int)strspn(pairs[i], "abcdefghijklmnopqrstuvwxyz._"), pairs[i]);
                 else
+                        rc = check_heeded(pairs[i], (size_t)(equals - pairs[i]), equals + 1, err);
+                if (rc == RP_OK)
                         rc = add(config, pairs[i], (size_t)(equals - pairs[i]), equals + 1, err);
         }
         if (rc == RP_OK && bootstrap)
