@@ -227,7 +227,7 @@ static rp_err_t copy(const struct args *args, const struct rp_prepare_config *co
         };
         struct rp_kafka_workers crew = { .rewrite = &rewrite, .sink = &sink_config, .source_client = config->client,
                                          .memory_bytes = args->max_memory, .jobs_topic = config->jobs_topic };
-        struct rp_kafka_alone alone = { .client = rp_jobs_topic_client(preparation->store.target), .job = config->job,
+        struct rp_kafka_alone alone = { .client = sink_config.client, .job = config->job,
                                         .target = config->target, .lead_run = preparation->lead_run,
                                         .timeout_ms = config->timeout_ms };
         rp_err_t rc = take_lease(args, config, preparation, telling, err);
@@ -250,7 +250,7 @@ static rp_err_t copy(const struct args *args, const struct rp_prepare_config *co
         if (rc == RP_OK && report->transactions)
                 rc = rp_preparation_await_target(config, err);
         if (rc == RP_OK)
-                rc = check_count(alone.client, config, err);
+                rc = check_count(rp_jobs_topic_client(preparation->store.target), config, err);
         return rc;
 }
 

@@ -11,7 +11,11 @@ struct rp_group_lag {
         const struct rp_client_config *config;
 };
 
-static rp_err_t open_client(struct rp_group_lag *lag, struct rp_error *err)
+/*
+ * As a consumer of the group that is first asked about, though one that takes no part in it: when a coordinator has moved, a
+ * client of no group does not learn of it, and that of 2.0.2 ends the process instead.
+ */
+static rp_err_t open_client(struct rp_group_lag *lag, const char *group, struct rp_error *err)
 {
         rd_kafka_conf_t *conf = rp_client_conf(lag->config, err);
         rp_err_t rc;
@@ -21,26 +25,20 @@ static rp_err_t open_client(struct rp_group_lag *lag, struct rp_error *err)
         /* A consumer, for its isolation level: an offset list then ends where a committed reader's records do. */
         rc = rp_client_set(conf, "isolation.level", "read_committed", err);
         if (rc == RP_OK)
+                rc = rp_client_set(conf, "group.id", group, err);
+        if (rc == RP_OK)
                 return rp_client_open(&lag->client, RD_KAFKA_CONSUMER, conf, err);
         rd_kafka_conf_destroy(conf);
         return rc;
 }
 
-rp_err_t rp_group_lag_new(struct rp_group_lag **out, const struct rp_client_config *config, struct rp_error *err)
+struct rp_group_lag *rp_group_lag_new(const struct rp_client_config *config)
 {
         struct rp_group_lag *lag = calloc(1, sizeof(*lag));
-        rp_err_t rc;
 
-        *out = NULL;
-        if (!lag)
-                return rp_fail(err, RP_ERR_FATAL, "out of memory");
-        lag->config = config;
-        rc = open_client(lag, err);
-        if (rc == RP_OK)
-                *out = lag;
-        else
-                free(lag);
-        return rc;
+        if (lag)
+                lag->config = config;
+        return lag;
 }
 
 /* Committed offsets, of one topic or of all; the caller's list. NULL with *err. */
@@ -49,7 +47,7 @@ static rd_kafka_topic_partition_list_t *committed(struct rp_group_lag *lag, cons
 {
         rd_kafka_topic_partition_list_t *list, *all;
 
-        if (!lag->client.rk && open_client(lag, err) != RP_OK)
+        if (!lag->client.rk && open_client(lag, group, err) != RP_OK)
                 return NULL;
         rp_client_needs(&lag->client, RP_RESOURCE_GROUP, "Describe", group);
         if (rp_group_committed(&lag->client, group, "cannot ask for the offsets of group", timeout_ms, &all, err) != RP_OK) {

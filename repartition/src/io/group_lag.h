@@ -8,7 +8,8 @@
 
 struct rp_group_lag; /* a connection of its own; belongs to one thread */
 
-rp_err_t rp_group_lag_new(struct rp_group_lag **lag, const struct rp_client_config *config, struct rp_error *err);
+/** @param config  borrowed until it is freed. @returns the caller's to rp_group_lag_free(), or NULL when out of memory. */
+struct rp_group_lag *rp_group_lag_new(const struct rp_client_config *config);
 
 /**
  * The records between the group's committed offsets and the last stable offsets, over all partitions that it has

@@ -281,7 +281,7 @@ static rp_err_t begin_with_groups(struct rp_governor *governor, struct rp_error 
         governor->throttle.groups = governor->groups;
         governor->throttle.group_cnt = config->group_cnt;
         if (rc == RP_OK)
-                rc = rp_group_lag_new(&governor->lag, config->client, err);
+                rc = (governor->lag = rp_group_lag_new(config->client)) ? RP_OK : rp_fail(err, RP_ERR_FATAL, "out of memory");
         if (rc == RP_OK)
                 rc = ask_for_lags(governor, config->timeout_ms, err);
         return rc;

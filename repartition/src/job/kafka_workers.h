@@ -19,9 +19,9 @@ struct rp_kafka_workers {
  * when a run of several workers has taken the lead since this one was prepared.
  */
 struct rp_kafka_alone {
-        struct rp_client *client; /* of the target's cluster */
+        const struct rp_client_config *client; /* for the target's cluster */
         const char *job, *target;
-        const char *lead_run;     /* who had the lead; "": nobody */
+        const char *lead_run; /* who had the lead; "": nobody */
         int timeout_ms;
 };
 rp_err_t rp_kafka_alone_confirm(void *alone, struct rp_error *err);
