@@ -43,7 +43,6 @@ class Job:
         if command == "rewrite":
             self.argv += ["--order", "merge"]
         self.env = {**os.environ, **({"LD_LIBRARY_PATH": str(library_path)} if library_path else {})}
-        self.is_debians = not library_path
         self.peak_kb = self.recoveries = self.uncertain = 0
         self.lives, self.ended = [], {}
 

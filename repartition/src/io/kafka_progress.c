@@ -37,10 +37,8 @@ rp_err_t rp_kafka_progress_ask(struct rp_client *client, rd_kafka_topic_partitio
 {
         int64_t deadline = rp_clock_ms() + timeout_ms;
         rp_err_t rc;
-        /* Where rights may be missing; and 2.0.2 has been seen to crash while coordinators are away, so it is asked for less. */
-        bool is_short = client->is_secured && rd_kafka_version() >= RP_RDKAFKA_2_1_0;
 
-        for (int try_ms = is_short ? FIRST_TRY_MS : TRY_MS;; try_ms = TRY_MS) {
+        for (int try_ms = client->is_secured ? FIRST_TRY_MS : TRY_MS;; try_ms = TRY_MS) {
                 int64_t left = deadline - rp_clock_ms();
                 rd_kafka_resp_err_t kerr =
                         rd_kafka_committed(client->rk, list, left > try_ms ? try_ms : left > 0 ? (int)left : 1);
