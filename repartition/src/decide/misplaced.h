@@ -19,7 +19,9 @@ struct rp_misplaced_key {
         int64_t second_ms;        /* the latest time of right records with another content than `newest` */
         int64_t tail_ms;          /* the latest time of right records that came since; INT64_MIN: none */
         int64_t open_ms;          /* the oldest record in the open transaction */
-        uint32_t open_serial;     /* the transaction that open_ms is about */
+        uint32_t open_serial;     /* the transaction that open_ms and the next two are about */
+        uint32_t open_cnt;        /* copies in it */
+        uint32_t placed_cnt;      /* of these, seen in the log */
         int32_t partition;        /* scratch: where its records lie */
         uint8_t seen;             /* scratch: bits of classes */
         bool has_timeless;        /* a right record without a time */

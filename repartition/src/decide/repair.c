@@ -439,9 +439,14 @@ void rp_repair_append(rp_repair_t *repair, const struct rp_record *rec)
         const struct rp_misplaced *misplaced = rp_misplaced_find(&repair->table, rec->partition, rec->offset);
         struct rp_misplaced_key *key = &repair->table.keys[misplaced->key];
 
-        if (key->open_serial != repair->serial || misplaced->time_ms < key->open_ms)
+        if (key->open_serial != repair->serial) {
+                key->open_cnt = key->placed_cnt = 0;
                 key->open_ms = misplaced->time_ms;
+        } else if (misplaced->time_ms < key->open_ms) {
+                key->open_ms = misplaced->time_ms;
+        }
         key->open_serial = repair->serial;
+        key->open_cnt++;
 }
 
 bool rp_repair_arrive(rp_repair_t *repair, const struct rp_record *rec)
@@ -460,11 +465,16 @@ bool rp_repair_arrive(rp_repair_t *repair, const struct rp_record *rec)
                 key->is_touched |= !is_right;
                 return is_right || key->open_serial != repair->serial;
         }
-        if (!is_right || repair->config.include & 1u << RP_CLASS_STALE || find_original(repair, rec, &digest, &by_origin))
+        if (!is_right || repair->config.include & 1u << RP_CLASS_STALE)
                 return true;
+        if (find_original(repair, rec, &digest, &by_origin)) {
+                key->placed_cnt++;
+                return true;
+        }
         if (time_ms > key->tail_ms)
                 key->tail_ms = time_ms;
-        return key->open_serial != repair->serial || time_ms < key->open_ms;
+        /* Behind all of its key's copies it is where it belongs; records of a key arrive in the order of the log. */
+        return key->open_serial != repair->serial || key->placed_cnt >= key->open_cnt || time_ms < key->open_ms;
 }
 
 bool rp_repair_is_copy(const rp_repair_t *repair, const struct rp_record *rec, int32_t *partition, int64_t *offset)

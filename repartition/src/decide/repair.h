@@ -130,8 +130,10 @@ void rp_repair_begin_transaction(rp_repair_t *repair);
 void rp_repair_append(rp_repair_t *repair, const struct rp_record *rec);
 
 /**
- * A record beyond the range that was judged, committed or not. Our own copies make no difference.
- * @returns false when it is newer than a copy in the open transaction (config.tombstones: when there is a tombstone for
+ * A record beyond the range that was judged, committed or not, in the order of its partition. Our own copies tell where the
+ * open transaction's lie, so what was appended must be in the log by the time that the first record of a look is read, and copies
+ * of transactions before it must have arrived before it began.
+ * @returns false when it is newer than a copy in the open transaction, and not behind it (config.tombstones: when there is a tombstone for
  *          it in the open transaction), which must therefore not be committed.
  */
 bool rp_repair_arrive(rp_repair_t *repair, const struct rp_record *rec);

@@ -7,10 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-        WAIT_MS = 100,
-        TRIES_MAX = 20 /* to commit; each leaves out what was overtaken during the one before */
-};
+enum { WAIT_MS = 100 };
 
 /* A record that waits for the commit, all of its bytes in one block. */
 struct held {
@@ -242,6 +239,7 @@ static rp_err_t write_held(struct repair_sink *sink, struct rp_error *err)
         return rc == RP_OK && sink->tried && inner->ops->flush ? inner->ops->flush(inner, err) : rc;
 }
 
+/* Each try leaves out what was overtaken during the one before, so it ends. */
 static rp_err_t try_commit(struct repair_sink *sink, const struct rp_mark *marks, size_t cnt, struct rp_error *err)
 {
         struct rp_sink *inner = sink->config.inner;
@@ -249,9 +247,11 @@ static rp_err_t try_commit(struct repair_sink *sink, const struct rp_mark *marks
         rp_err_t rc = look(sink, &is_overtaken, err);
 
         RP_CRASH_POINT("write", "before");
-        for (int i = 0; rc == RP_OK && i < TRIES_MAX; i++) {
+        for (uint64_t before = UINT64_MAX; rc == RP_OK; before = sink->tried) {
                 rc = write_held(sink, err);
                 RP_CRASH_POINT("write", "after");
+                if (rc == RP_OK && sink->tried >= before)
+                        return rp_fail(err, RP_ERR_ABORT_BATCH, "newer records arrive faster than a transaction can be committed");
                 if (rc == RP_OK && sink->tried)
                         rc = look(sink, &is_overtaken, err);
                 if (rc == RP_OK && sink->config.unchanged)
@@ -263,9 +263,7 @@ static rp_err_t try_commit(struct repair_sink *sink, const struct rp_mark *marks
                 if (rc == RP_OK)
                         rc = inner->ops->abort(inner, err);
         }
-        if (rc != RP_OK)
-                return rc;
-        return rp_fail(err, RP_ERR_ABORT_BATCH, "newer records arrive faster than a transaction can be committed");
+        return rc;
 }
 
 static rp_err_t sink_commit(struct rp_sink *base, const struct rp_mark *marks, size_t cnt, struct rp_error *err)
