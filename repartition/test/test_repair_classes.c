@@ -575,6 +575,24 @@ static void test_what_arrives_since(void **state)
         assert_int_equal(rp_repair_overtaken(repair), 2);
         rp_repair_free(repair);
 
+        /* Behind all copies of its key it overtakes nothing; between two of them it does. */
+        repair = judge_with((struct rp_repair_config){ .include = 1u << RP_CLASS_SAFE }, &logs);
+        rp_repair_begin_transaction(repair);
+        rp_repair_append(repair, at(wrong, 0));
+        rp_repair_append(repair, at(wrong, 1));
+        rec = later("a", 5, home);
+        assert_true(rp_repair_arrive(repair, &rec));
+        rec = later("x", 9, home);
+        assert_false(rp_repair_arrive(repair, &rec));
+        rp_repair_begin_transaction(repair);
+        rp_repair_append(repair, at(wrong, 0));
+        assert_false(rp_repair_arrive(repair, &rec));
+        rec = later("a", 5, home);
+        assert_true(rp_repair_arrive(repair, &rec));
+        rec = later("x", 9, home);
+        assert_true(rp_repair_arrive(repair, &rec));
+        rp_repair_free(repair);
+
         /* Who asks for stale ones gets them. A record without a time may be newer. */
         repair = judge_with((struct rp_repair_config){ .include = 1u << RP_CLASS_SAFE | 1u << RP_CLASS_STALE }, &logs);
         assert_true(rp_repair_arrive(repair, &rec));
