@@ -1,6 +1,5 @@
 #include "job/kafka_workers.h"
 
-#include "decide/lead.h"
 #include "io/kafka_progress.h"
 #include "io/kafka_source.h"
 
@@ -79,6 +78,21 @@ static rp_err_t open_worker(void *arg, int worker, const bool *is_mine, struct r
         return rc == RP_OK ? open_sink(worker, config, sink, err) : rc;
 }
 
+rp_err_t rp_kafka_lead(struct rp_source *target, const char *job, int timeout_ms, struct rp_lead_note *note,
+                       struct rp_error *err)
+{
+        struct rp_progress progress;
+        rp_err_t rc;
+
+        if (!rp_progress_init(&progress, target->partition_cnt))
+                return rp_fail(err, RP_ERR_FATAL, "out of memory");
+        rc = rp_kafka_progress_now(target, job, &progress, timeout_ms, err);
+        if (rc != RP_OK || !rp_lead_note_parse(note, progress.marks[0].note))
+                *note = (struct rp_lead_note){ 0 };
+        rp_progress_release(&progress);
+        return rc;
+}
+
 /*
  * Through a member of the group, and a new one, for this is asked in the middle of outages: a client of no group does not learn
  * that the coordinator is another broker now, and that of 2.0.2 ends the process instead.
@@ -88,20 +102,16 @@ rp_err_t rp_kafka_alone_confirm(void *arg, struct rp_error *err)
         const struct rp_kafka_alone *alone = arg;
         struct rp_kafka_source_config config = { .client = alone->client, .topic = alone->target, .group = alone->job,
                                                  .timeout_ms = alone->timeout_ms };
-        struct rp_progress progress = { 0 };
-        struct rp_source *target = NULL;
+        struct rp_source *target;
         struct rp_lead_note note;
         rp_err_t rc = rp_kafka_source_new(&target, &config, err);
 
-        if (rc == RP_OK && !rp_progress_init(&progress, target->partition_cnt))
-                rc = rp_fail(err, RP_ERR_FATAL, "out of memory");
-        if (rc == RP_OK)
-                rc = rp_kafka_progress_now(target, alone->job, &progress, alone->timeout_ms, err);
-        if (rc == RP_OK && rp_lead_note_parse(&note, progress.marks[0].note) && strcmp(note.run, alone->lead_run) != 0)
+        if (rc != RP_OK)
+                return rc;
+        rc = rp_kafka_lead(target, alone->job, alone->timeout_ms, &note, err);
+        if (rc == RP_OK && note.workers && strcmp(note.run, alone->lead_run) != 0)
                 rc = rp_lead_fail_fenced(err, note.by);
-        rp_progress_release(&progress);
-        if (target)
-                target->ops->free(target);
+        target->ops->free(target);
         return rc;
 }
 

@@ -2,6 +2,7 @@
 #ifndef RP_KAFKA_WORKERS_H
 #define RP_KAFKA_WORKERS_H
 
+#include "decide/lead.h"
 #include "io/kafka_sink.h"
 #include "job/workers.h"
 
@@ -13,6 +14,13 @@ struct rp_kafka_workers {
         int64_t memory_bytes;                       /* for what all workers together read ahead */
         const char *jobs_topic;                     /* see struct rp_job_store_config */
 };
+
+/**
+ * Who has noted himself as the lead, and with how many workers. note->workers is 0 when nobody has.
+ * @param target  the target, as the job's group sees it: a client of that group, see rp_kafka_progress_now()
+ */
+rp_err_t rp_kafka_lead(struct rp_source *target, const char *job, int timeout_ms, struct rp_lead_note *note,
+                       struct rp_error *err);
 
 /**
  * For a run that has one worker after one that had one, and needs no lead: what its rewrite.confirm is (job/rewrite.h). Ends it

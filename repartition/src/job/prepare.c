@@ -3,7 +3,6 @@
 #include "clock.h"
 #include "crash.h"
 #include "decide/job_name.h"
-#include "decide/lead.h"
 #include "io/kafka_progress.h"
 #include "io/kafka_sink.h"
 #include "io/lease.h"
@@ -11,6 +10,7 @@
 #include "io/reader.h"
 #include "io/topic_ids.h"
 #include "job/continuity.h"
+#include "job/kafka_workers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -197,7 +197,6 @@ static rp_err_t look_at_target(struct rp_preparation *preparation, const struct 
 {
         struct rp_kafka_source_config source_config = { .client = config->target_client, .topic = config->target,
                                                         .group = config->job, .timeout_ms = config->timeout_ms };
-        struct rp_progress progress = { 0 };
         struct rp_source *source = NULL;
         struct rp_lead_note note;
         rp_err_t rc = rp_kafka_source_new(&source, &source_config, err);
@@ -205,15 +204,12 @@ static rp_err_t look_at_target(struct rp_preparation *preparation, const struct 
         if (rc != RP_OK)
                 return rc;
         rc = rp_source_has_records(source, &preparation->facts.target_has_records, err);
-        if (rc == RP_OK && !rp_progress_init(&progress, source->partition_cnt))
-                rc = rp_fail(err, RP_ERR_FATAL, "out of memory");
         if (rc == RP_OK)
-                rc = rp_kafka_progress_now(source, config->job, &progress, config->timeout_ms, err);
-        if (rc == RP_OK && rp_lead_note_parse(&note, progress.marks[0].note)) {
+                rc = rp_kafka_lead(source, config->job, config->timeout_ms, &note, err);
+        if (rc == RP_OK && note.workers) {
                 preparation->former_workers = note.workers;
                 snprintf(preparation->lead_run, sizeof(preparation->lead_run), "%s", note.run);
         }
-        rp_progress_release(&progress);
         source->ops->free(source);
         return rc;
 }
